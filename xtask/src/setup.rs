@@ -55,6 +55,7 @@ pub fn install(root: &Path) -> Result<Tools> {
     install_reference_reader(&mut tools);
     install_browser(&mut tools);
     install_slurm(&mut tools);
+    install_mpi(&mut tools);
     install_python(root, &mut tools)?;
     Ok(tools)
 }
@@ -65,6 +66,24 @@ fn install_reference_reader(tools: &mut Tools) {
     }
     if let Err(error) = install_debian_package("otf2-tools") {
         tools.skip("otf2-print", &format!("{error:#}"));
+    }
+}
+
+/// Recording is tried on programs of both families of MPI libraries, in C and Fortran.
+fn install_mpi(tools: &mut Tools) {
+    for (package, program) in [
+        ("openmpi-bin", "mpirun.openmpi"),
+        ("libopenmpi-dev", "mpicc.openmpi"),
+        ("mpich", "mpirun.mpich"),
+        ("libmpich-dev", "mpicc.mpich"),
+        ("gfortran", "gfortran"),
+    ] {
+        if answers(Command::new(program).arg("--version")) {
+            continue;
+        }
+        if let Err(error) = install_debian_package(package) {
+            tools.skip(package, &format!("{error:#}"));
+        }
     }
 }
 

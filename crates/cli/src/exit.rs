@@ -1,6 +1,6 @@
 //! How the program ends: exit codes, errors and panics as one line each.
 //!
-//! 0 complete · 1 failed · 2 answered, but data were lost · 64 usage. A signal ends the program as
+//! 0 complete · 1 failed · 2 answered, but data were lost · 64 usage; `record` ends as the program did. A signal ends the program as
 //! a signal does (130 for SIGINT and 143 for SIGTERM in a shell), once unfinished files are removed.
 
 use ouzel::model::visible;
@@ -18,6 +18,8 @@ pub enum Outcome {
     Complete,
     /// Some of the data are lost; the answer is from the rest.
     DataLost,
+    /// A program was run, and this is how it ended.
+    OfProgram(u8),
 }
 
 impl Outcome {
@@ -25,6 +27,7 @@ impl Outcome {
         match self {
             Outcome::Complete => ExitCode::SUCCESS,
             Outcome::DataLost => ExitCode::from(2),
+            Outcome::OfProgram(code) => ExitCode::from(code),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! enable this; a library in another program (Python) does not.
 
 use crate::unfinished;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
@@ -26,10 +26,32 @@ pub fn wait_if_ending() {
     }
 }
 
+/// While another program runs in the place of this one, it gets the signals that would end this one.
+#[derive(Debug)]
+pub struct PassedSignals(());
+
+/// From now on signals go to a child, until what is returned is dropped.
+#[must_use]
+pub fn pass_signals_to(pid: u32) -> PassedSignals {
+    PASSED_TO.store(pid, Ordering::SeqCst);
+    PassedSignals(())
+}
+
+impl Drop for PassedSignals {
+    fn drop(&mut self) {
+        PASSED_TO.store(0, Ordering::SeqCst);
+    }
+}
+
+/// The process that gets the signals, or 0.
+static PASSED_TO: AtomicU32 = AtomicU32::new(0);
+
 #[cfg(unix)]
 mod unix {
-    use super::IS_ENDING;
+    use super::{IS_ENDING, PASSED_TO};
     use crate::unfinished;
+    use rustix::process::{Pid, Signal, getpgrp, kill_process};
+    use rustix::termios::tcgetpgrp;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use std::io;
@@ -51,6 +73,11 @@ mod unix {
         let mut signals = Signals::new(ENDING.into_iter().filter(|&signal| !is_in(ignored, signal)))?;
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
             for signal in signals.forever() {
+                let pid = PASSED_TO.load(Ordering::SeqCst);
+                if pid != 0 {
+                    pass(pid, signal);
+                    continue;
+                }
                 IS_ENDING.store(true, Ordering::SeqCst);
                 // It stays locked, so that nothing begins or is completed after this.
                 let mut unfinished = unfinished::lock();
@@ -60,6 +87,22 @@ mod unix {
             }
         })?;
         Ok(())
+    }
+
+    /// Passes a signal on, unless it comes from the terminal, which sends it to all processes in front.
+    fn pass(pid: u32, signal: i32) {
+        let is_of_terminal = matches!(signal, SIGINT | SIGQUIT) && is_in_front();
+        let target = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        if let (false, Some(target), Some(signal)) = (is_of_terminal, target, Signal::from_named_raw(signal))
+        {
+            // It may have ended meanwhile.
+            let _ = kill_process(target, signal);
+        }
+    }
+
+    fn is_in_front() -> bool {
+        let terminal = std::fs::File::open("/dev/tty");
+        terminal.is_ok_and(|terminal| tcgetpgrp(&terminal).is_ok_and(|group| group == getpgrp()))
     }
 
     fn is_in(set: u64, signal: i32) -> bool {

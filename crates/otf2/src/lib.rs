@@ -61,6 +61,7 @@ pub mod mapping;
 mod notice;
 pub mod read;
 pub mod records;
+pub mod remark;
 pub mod wire;
 pub mod write;
 

@@ -158,9 +158,7 @@ pub fn end(how: &str) {
     let now_ns = clock::now_ns();
     if how == "exit" {
         process.clock();
-        if thread::slot(process) == Some(0) {
-            thread::with(process, |stream| stream.write(now_ns, &Leave { region: ROOT }.into()));
-        }
+        process.leave_root(now_ns);
         STATE.store(OFF, Ordering::Release);
     }
     process.entry(&Entry::End { time_ns: now_ns, how: how.to_owned() });
@@ -261,6 +259,17 @@ impl Process {
         let tid = u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0);
         self.entry(&Entry::Thread { slot, tid });
         MappedFile::new(self, slot).map(EventStream::new)
+    }
+
+    /// Leaves the region of the program, on the stream that has entered it. When a program exits, its main thread has
+    /// given that back; if another thread has called `exit`, the main thread still writes there and it stays open.
+    fn leave_root(&'static self, now_ns: u64) {
+        let leave = Leave { region: ROOT }.into();
+        if thread::slot(self) == Some(0) {
+            thread::with(self, |stream| stream.write(now_ns, &leave));
+        } else if let Some(stream) = self.free().iter_mut().find(|stream| stream.space().slot() == 0) {
+            stream.write(now_ns, &leave);
+        }
     }
 
     /// Takes back the stream of a thread that ends.

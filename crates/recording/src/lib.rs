@@ -13,6 +13,7 @@
 
 pub mod finish;
 pub mod journal;
+pub mod launch;
 pub mod mpi;
 pub mod settings;
 pub mod slots;

@@ -43,6 +43,14 @@ pub fn shared_path(path: &str) -> Option<PathBuf> {
     }
 }
 
+/// Whether these programs are installed; `false` as for [`shared_data`].
+pub fn has_programs(names: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let absent: Vec<&str> = names.iter().copied().filter(|name| !is_there(name)).collect();
+    absent.is_empty() || skips::note::<()>(&format!("not installed: {}", absent.join(", "))).is_some()
+}
+
 /// The folders with an OTF2 archive: those of `testdata`, and of the shared data. Of two with one name, the first.
 pub fn archives() -> Vec<PathBuf> {
     let holds_anchor = |path: &PathBuf| {

@@ -28,6 +28,7 @@ mod messages;
 mod patterns;
 mod print;
 mod profile;
+mod record;
 mod report;
 mod segments;
 mod time_profile;
@@ -77,6 +78,7 @@ pub const COMMANDS: &[Command] = &[
     calls::COMMAND,
     call_tree::COMMAND,
     convert::COMMAND,
+    record::COMMAND,
     licenses::COMMAND,
     completions::COMMAND,
 ];

@@ -105,6 +105,7 @@ impl Otf2Source {
         let mut all: Vec<Notice> = archive.notices().iter().chain(&found).map(notices::of_archive).collect();
         all.extend(notices);
         all.extend(notices::set_aside(&archive));
+        all.extend(notices::of_recording(&archive));
         let n_processes = definitions.processes().len();
         let sampled = vec![OnceLock::new(); definitions.locations.len()];
         Otf2Source { archive, definitions, refs, notices: all, n_processes, sampled }

@@ -3,6 +3,7 @@
 use ouzel_model::{Level, LocationId, Notice, NoticeCode};
 use ouzel_otf2::NoticeKind;
 use ouzel_otf2::read::EventCounts;
+use ouzel_otf2::remark::Remark;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -77,6 +78,16 @@ pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
         ),
     }
     notices
+}
+
+/// What `ouzel record` says that the recording lost, or that is doubtful in it.
+pub(super) fn of_recording(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
+    let said = Remark::of_anchor(archive.anchor()).into_iter();
+    said.map(|Remark { is_loss, message }| match is_loss {
+        true => Notice::new(Level::High, NoticeCode::MissingEvents, message),
+        false => Notice::new(Level::Low, NoticeCode::ClocksUnsynchronised, message),
+    })
+    .collect()
 }
 
 /// What the event reader of a location counted.

@@ -2,7 +2,7 @@
 
 use super::communicators::{FIRST, Unified};
 use super::names::{RunRegion, UnifiedRegions};
-use super::notices::{self, NOTICE_PROPERTY};
+use super::notices;
 use super::piece::{Piece, PieceThread};
 use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
 use crate::mpi::communicators::{SELF, WORLD};
@@ -18,6 +18,7 @@ use ouzel_otf2::records::enums::{
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;
 use ouzel_otf2::records::{IdMap, List, RefKind};
+use ouzel_otf2::remark::Remark;
 use ouzel_otf2::wire::{UNDEFINED_U32, UNDEFINED_U64};
 use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteError, WriteOptions};
 use std::fs::{self, OpenOptions};
@@ -33,19 +34,18 @@ pub(super) fn write(
 ) -> Result<FinishedArchive, FinishError> {
     let error = |kind: FinishErrorKind| FinishError::new(target, kind);
     let clock = RunClock::new(pieces);
-    let notices = notices::of_run(pieces, clock.start_ns, deaths);
-    let properties = notices.iter().enumerate();
+    let communicators = Unified::new(pieces);
+    let notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
     let options = WriteOptions {
         endian: native(),
         event_chunk_bytes: CHUNK_BYTES as u64,
         definition_chunk_bytes: CHUNK_BYTES as u64,
         machine: pieces.first().map(|piece| piece.host.clone()).unwrap_or_default(),
         description: pieces.first().map(|piece| piece.program_name().to_owned()).unwrap_or_default(),
-        properties: properties.map(|(i, it)| (format!("{NOTICE_PROPERTY}{i}"), it.value())).collect(),
+        properties: Remark::properties(&notices),
         ..WriteOptions::default()
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
-    let communicators = Unified::new(pieces);
     let regions = UnifiedRegions::new(pieces);
     let mut run = Run { pieces, regions, communicators, clock, writer: &mut writer };
     run.define().map_err(|kind| error(kind.into()))?;

@@ -11,7 +11,8 @@ mod piece;
 
 use crate::journal::{self, Entry};
 use crate::settings;
-pub use notices::{NOTICE_PROPERTY, RecordingNotice};
+use ouzel_files::input;
+use ouzel_otf2::remark::Remark;
 use piece::Piece;
 use std::collections::BTreeMap;
 use std::fs;
@@ -72,7 +73,7 @@ pub struct FinishedArchive {
     /// From the first event to the last.
     pub length_ns: u64,
     /// What is missing or doubtful.
-    pub notices: Vec<RecordingNotice>,
+    pub notices: Vec<Remark>,
 }
 
 /// What became of the pieces.
@@ -102,7 +103,7 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
         let path = entry.map_err(|error| FinishError::new(&pieces_folder, error))?.path();
         if path.is_dir() {
             pieces.extend(Piece::read(&path)?);
-        } else if let Ok(bytes) = fs::read(&path) {
+        } else if let Ok(bytes) = input::read_limited(&path, piece::JOURNAL_BYTES_MAX) {
             deaths.extend(journal::read(&String::from_utf8_lossy(&bytes)).0);
         }
     }

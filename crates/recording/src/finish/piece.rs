@@ -3,9 +3,13 @@
 use super::FinishError;
 use crate::journal::{self, Entry};
 use crate::settings;
-use crate::slots::Slot;
-use std::fs;
+use crate::slots::{N_SLOTS, SLOT_BYTES, Slot};
+use ouzel_files::input;
 use std::path::{Path, PathBuf};
+
+/// More than the regions and communicators of any program take.
+pub(super) const JOURNAL_BYTES_MAX: u64 = 1 << 30;
+const SLOTS_BYTES_MAX: u64 = (N_SLOTS * SLOT_BYTES) as u64;
 
 /// What one process left.
 #[derive(Debug)]
@@ -39,13 +43,14 @@ impl Piece {
     /// Reads what is in a folder; none if it has no journal, as of a process that ended before it wrote one.
     pub fn read(folder: &Path) -> Result<Option<Self>, FinishError> {
         let path = folder.join(settings::JOURNAL);
-        let Ok(bytes) = fs::read(&path) else { return Ok(None) };
+        let Ok(bytes) = input::read_limited(&path, JOURNAL_BYTES_MAX) else { return Ok(None) };
         let (entries, n_unknown_lines) = journal::read(&String::from_utf8_lossy(&bytes));
         let Some(Entry::Process { pid, host, boot, program }) = entries.first().cloned() else {
             return Ok(None);
         };
         let slots_path = folder.join(settings::SLOTS);
-        let slots = fs::read(&slots_path).map_err(|error| FinishError::new(&slots_path, error))?;
+        let slots = input::read_limited(&slots_path, SLOTS_BYTES_MAX)
+            .map_err(|error| FinishError::new(&slots_path, error))?;
         let slots = Slot::of_file(&slots);
         let mut piece = Piece {
             folder: folder.to_owned(),

@@ -10,3 +10,5 @@ pub mod communicators;
 mod completions;
 pub mod functions;
 pub mod requests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! `ouzel record`: runs a program and records what it does with MPI.
+//!
+//! Law: standard output is the program's, the exit code is the program's; what this command says goes to standard error.
+
+use crate::command::{Command, Tool};
+use crate::exit::Outcome;
+use crate::terminal::style::clean;
+use crate::terminal::units;
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use ouzel_files::ending;
+use ouzel_recording::finish::{Finished, FinishedArchive, finish};
+use ouzel_recording::launch::{self, Choices};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{Write, stderr, stdout};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitStatus, Stdio};
+
+pub const COMMAND: Command = Command::about_the_program::<RecordArgs>("record");
+
+/// Run a program and record its MPI calls, without compiling it anew
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "ouzel record [OPTIONS] -- COMMAND…\n       ouzel record --env -o DIR\n       \
+                      ouzel record --finish DIR",
+    after_help = "\
+Examples:
+  ouzel record -o run1 -- mpirun -n 8 ./app input        then: ouzel report run1
+  eval \"$(ouzel record --env -o run1)\"; srun ./app; ouzel record --finish run1    in a job script
+  ouzel record --dry-run -- ./app                        what can be recorded here
+
+Recorded are calls of MPI in C and Fortran (Open MPI, MPICH and libraries made from it), with messages, collective
+operations and communicators, and functions of code compiled with -finstrument-functions (GCC, Clang, gfortran).
+DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
+Standard output and the exit code are those of COMMAND. More: docs/record.md"
+)]
+pub struct RecordArgs {
+    /// Directory of the recording [default: ouzel-run, or ouzel-run-2 and so on]
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+
+    /// Print the environment for a job script; run nothing
+    #[arg(long, conflicts_with_all = ["finish", "dry_run", "command"])]
+    pub env: bool,
+
+    /// Make the archive of a recording whose program was started otherwise, or whose recorder was killed
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "command", "directory"])]
+    pub finish: Option<PathBuf>,
+
+    /// Say what can be recorded here, and what not; run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Whether calls of MPI are recorded
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
+    pub mpi: Switch,
+
+    /// Most bytes that one process may write; beyond, it runs on without being recorded
+    #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes)]
+    pub limit: Option<u64>,
+
+    /// Say nothing but what is missing
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Recorded
+    On,
+    /// Left out
+    Off,
+}
+
+impl Tool for RecordArgs {
+    fn run(&self) -> anyhow::Result<Outcome> {
+        let choices = Choices { without_mpi: self.mpi == Switch::Off, limit_bytes: self.limit };
+        if let Some(directory) = &self.finish {
+            let finished = finish(directory).map_err(anyhow::Error::from)?;
+            self.tell(&finished);
+            let lost = finished.archives.iter().flat_map(|archive| &archive.notices).any(|it| it.is_loss);
+            return Ok(if lost { Outcome::DataLost } else { Outcome::Complete });
+        }
+        if self.dry_run {
+            return dry_run(&self.command);
+        }
+        let directory = self.directory.clone().unwrap_or_else(launch::free_directory);
+        if self.env {
+            return environment(&directory, &choices);
+        }
+        if self.command.is_empty() {
+            bail!("no program to run: write it after --, as in: ouzel record -o run1 -- mpirun -n 8 ./app");
+        }
+        self.record(&directory, &choices)
+    }
+}
+
+/// Prints what a shell evaluates.
+fn environment(directory: &Path, choices: &Choices) -> anyhow::Result<Outcome> {
+    let directory = launch::make_directory(directory)?;
+    let mut out = stdout().lock();
+    for (name, value) in launch::environment(&directory, choices)? {
+        let value = value.to_str().context("a path that is no text cannot be printed")?;
+        writeln!(out, "export {name}='{}'", value.replace('\'', r"'\''"))?;
+    }
+    Ok(Outcome::Complete)
+}
+
+impl RecordArgs {
+    /// Runs the program, then makes the archive.
+    fn record(&self, directory: &Path, choices: &Choices) -> anyhow::Result<Outcome> {
+        // Before the directory is made, so that nothing is left behind without the library.
+        launch::library()?;
+        let absolute = launch::make_directory(directory)?;
+        let variables = launch::environment(&absolute, choices)?;
+        let mut command = process::Command::new(&self.command[0]);
+        command.args(&self.command[1..]).envs(variables);
+        let started = command.spawn();
+        let mut child = match started {
+            Ok(child) => child,
+            Err(error) => {
+                remove_if_empty(&absolute);
+                return Err(error).with_context(|| format!("cannot run {:?}", self.command[0]));
+            }
+        };
+        let status = {
+            let _passed = ending::pass_signals_to(child.id());
+            child.wait().context("cannot wait for the program")?
+        };
+        match finish(&absolute) {
+            Ok(finished) => {
+                self.tell(&finished);
+                if !self.quiet {
+                    first_lines(directory);
+                }
+            }
+            Err(error) => {
+                say(&error.to_string());
+                remove_if_empty(&absolute);
+            }
+        }
+        Ok(Outcome::OfProgram(code(status)))
+    }
+
+    /// What was recorded, and what is missing.
+    fn tell(&self, finished: &Finished) {
+        for archive in &finished.archives {
+            for notice in &archive.notices {
+                say(&notice.message);
+            }
+            if !self.quiet {
+                say(&closing_line(archive));
+            }
+        }
+        if 0 < finished.n_left_out && !self.quiet {
+            let processes = units::counted(finished.n_left_out as u64, "process", "processes");
+            say(&format!("{processes} without MPI left out"));
+        }
+    }
+}
+
+fn closing_line(archive: &FinishedArchive) -> String {
+    let (one, many) = if archive.is_mpi { ("rank", "ranks") } else { ("process", "processes") };
+    format!(
+        "recorded {}: {}, {}, {}, {}, {}",
+        archive.path.display(),
+        units::counted(archive.n_processes as u64, one, many),
+        units::counted(archive.n_locations as u64, "thread", "threads"),
+        units::counted(archive.n_events, "event", "events"),
+        units::bytes(archive.n_bytes),
+        units::time(archive.length_ns),
+    )
+}
+
+/// The beginning of the report, by another process: it writes to standard output, which is the program's here.
+fn first_lines(directory: &Path) {
+    /// Title, time that can be recovered, and the first finding.
+    const N_LINES: usize = 8;
+    let Ok(program) = std::env::current_exe() else { return };
+    let mut report = process::Command::new(program);
+    report.arg("report").arg(directory).args(["--color", "never", "--no-progress"]);
+    let Ok(output) = report.stdin(Stdio::null()).stderr(Stdio::null()).output() else { return };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut to = stderr().lock();
+    for line in text.lines().take(N_LINES) {
+        let _ = writeln!(to, "{line}");
+    }
+    let _ = writeln!(to, "ouzel: more: ouzel report {}", clean(&directory.display().to_string()));
+}
+
+/// As a shell says it: 128 and the signal for a program that a signal has ended.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+fn say(line: &str) {
+    // Nothing is left to be done if standard error is closed.
+    let _ = writeln!(stderr(), "ouzel: {}", clean(line));
+}
+
+/// Removes the directory of a recording that came to nothing; one with files in it stays.
+fn remove_if_empty(directory: &Path) {
+    let _ = fs::remove_dir(directory.join(ouzel_recording::settings::PIECES));
+    let _ = fs::remove_dir(directory);
+}
+
+/// What can be recorded here.
+fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
+    let mut out = stdout().lock();
+    match launch::library() {
+        Ok(path) => writeln!(out, "library       {}", clean(&path.display().to_string()))?,
+        Err(error) => writeln!(out, "library       nothing can be recorded: {error}")?,
+    }
+    writeln!(
+        out,
+        "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
+    )?;
+    writeln!(out, "functions     of code compiled with -finstrument-functions")?;
+    writeln!(out, "not recorded  samples of call paths, counters, I/O, memory, threads and OpenMP")?;
+    if let Some(program) = command.first() {
+        let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
+        writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;
+    }
+    Ok(Outcome::Complete)
+}

@@ -1,0 +1,5 @@
+//! Real programs under both families of MPI libraries, recorded.
+
+mod deaths;
+mod programs;
+mod shop;

@@ -1,0 +1,93 @@
+//! Programs in C and Fortran: what is recorded is what an independent counter has counted.
+
+use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
+
+#[test]
+fn calls_and_bytes_equal_an_independent_count() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let library = shop.library;
+        let program = shop.compile("mpicc", "program.c", "program", &[]);
+        let counter = shop.compile("mpicc", "count.c", "count.so", &["-shared", "-fPIC"]);
+        let output = shop.run(&program, "run", &["7"], Some(&counter));
+        let mut lines: Vec<&str> = std::str::from_utf8(&output.stdout).expect("text").lines().collect();
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            ["rank 0 of 4", "rank 1 of 4", "rank 2 of 4", "rank 3 of 4"],
+            "{library}: {output:?}"
+        );
+        assert_eq!(output.status.code(), Some(7), "{library}: the exit code is the program's");
+        let finished = shop.finish("run");
+        let archive = &finished.archives[0];
+        assert_eq!(
+            (archive.n_processes, archive.n_locations, &*archive.notices),
+            (N_RANKS, N_RANKS, &[][..])
+        );
+        let recorded = Recorded::read(&shop.path("run"));
+        for (rank, counted) in shop.counted().iter().enumerate() {
+            assert!(6 < counted.len(), "{library}: the counter has counted");
+            for (function, expected) in counted {
+                let found = recorded.counts[rank].get(function);
+                assert_eq!(found, Some(expected), "{library}: rank {rank}, {function}");
+            }
+            // Twenty steps with one non-blocking barrier each, and four times two persistent requests.
+            let n_calls = |name: &str| recorded.counts[rank][name].0;
+            assert_eq!((n_calls("MPI_Ibarrier"), n_calls("MPI_Wait"), n_calls("MPI_Init")), (20, 28, 1));
+            assert_eq!(recorded.counts[rank]["MPI_Startall"], (4, 400, 0), "{library}");
+            assert_eq!(recorded.counts[rank]["MPI_Wait"].2, 400, "{library}");
+        }
+        assert!(recorded.unmatched.values().all(|&n| n == 0), "{library}: {:?}", recorded.unmatched);
+        let groups: Vec<&[u64]> = recorded.communicators.iter().map(|(_, group)| group.as_slice()).collect();
+        // The world, itself, and two halves in the order of their keys, each with its copy.
+        let mut made = groups[2..].to_vec();
+        made.sort_unstable();
+        assert_eq!(groups[0], [0, 1, 2, 3], "{library}");
+        assert_eq!(made, [&[2, 0][..], &[2, 0], &[3, 1], &[3, 1]], "{library}");
+        check_with_reference_tool(&shop.path("run"));
+    }
+}
+
+#[test]
+fn fortran_is_recorded_under_the_names_of_c() {
+    let modules = [("mpi", &["-cpp", "-DMODULE=mpi"][..]), ("f08", &["-cpp", "-DMODULE=mpi_f08", "-DF08"])];
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpif90")) {
+        for (name, words) in modules {
+            let what = format!("{} {name}", shop.library);
+            let program = shop.compile("mpif90", "fortran.f90", &format!("program-{name}"), words);
+            let output = shop.run(&program, name, &[], None);
+            assert!(output.status.success(), "{what}: {output:?}");
+            let finished = shop.finish(name);
+            assert!(finished.archives[0].notices.is_empty(), "{what}: {finished:?}");
+            let recorded = Recorded::read(&shop.path(name));
+            for (rank, counts) in recorded.counts.iter().enumerate() {
+                let rank = rank as u64;
+                // Ten steps with 1 to 10 numbers of 8 bytes; then every rank sends as many integers as its number.
+                let last = if rank == 0 { (0, 0) } else { (1, 4 * rank) };
+                assert_eq!(counts["MPI_Isend"], (10 + last.0, 440 + last.1, 0), "{what} rank {rank}");
+                assert_eq!(counts["MPI_Waitall"], (10, 0, 440), "{what} rank {rank}");
+                assert_eq!(counts["MPI_Allreduce"], (10, 1280, 1280), "{what} rank {rank}");
+                assert_eq!((counts["MPI_Init"].0, counts["MPI_Finalize"].0), (1, 1), "{what} rank {rank}");
+            }
+            assert_eq!(recorded.counts[0]["MPI_Recv"], (3, 0, 24), "{what}");
+            assert!(recorded.unmatched.values().all(|&n| n == 0), "{what}: {:?}", recorded.unmatched);
+        }
+    }
+}
+
+#[test]
+fn instrumented_functions_are_regions() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let program = shop.compile("mpicc", "program.c", "program", &["-finstrument-functions"]);
+        let output = shop.run(&program, "run", &[], None);
+        assert!(output.status.success(), "{output:?}");
+        shop.finish("run");
+        let recorded = Recorded::read(&shop.path("run"));
+        for counts in &recorded.counts {
+            let of_program = counts.iter().filter(|(name, _)| name.starts_with("program+"));
+            let mut n_calls: Vec<u64> = of_program.map(|(_, (n, ..))| *n).collect();
+            n_calls.sort_unstable();
+            // main and persistent once, ring and collectives in each step.
+            assert_eq!(n_calls, [1, 1, 20, 20], "{}", shop.library);
+        }
+    }
+}

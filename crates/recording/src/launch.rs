@@ -1,0 +1,199 @@
+//! Starting a program so that it is recorded.
+//!
+//! Law: the program gets the environment of its caller, with the library added to what is preloaded and the settings
+//! of the recording; nothing else changes.
+
+use crate::settings;
+use std::env;
+use std::ffi::OsString;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// The file name of the preloaded library.
+pub const LIBRARY: &str = "libouzel_record.so";
+
+/// What the loader preloads.
+pub const PRELOAD: &str = "LD_PRELOAD";
+
+/// Why a program cannot be started so that it is recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The library is in none of its places.
+    #[error("{LIBRARY} is not beside this program; looked for {looked_for}")]
+    NoLibrary {
+        /// Its places.
+        looked_for: String,
+    },
+    /// The loader takes spaces and colons for separators.
+    #[error("{path:?} has a space or colon, which the loader takes for a separator")]
+    SeparatorInPath {
+        /// Of the library.
+        path: String,
+    },
+    /// The directory is in use.
+    #[error("{path:?} holds a recording already: choose another directory")]
+    Exists {
+        /// Of the recording.
+        path: String,
+    },
+    /// A path cannot be used.
+    #[error("{path:?}: {error}")]
+    Io {
+        /// Of the recording, or of this program.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+fn io_error(path: &Path, error: io::Error) -> LaunchError {
+    LaunchError::Io { path: path.display().to_string(), error }
+}
+
+/// What the caller chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Choices {
+    /// Whether MPI is left out.
+    pub without_mpi: bool,
+    /// Bytes that each process may write.
+    pub limit_bytes: Option<u64>,
+}
+
+/// The library: where cargo builds it, beside this program, or where packages put it. Cargo renews the first always.
+///
+/// # Errors
+/// If it is in none of these places, or the loader cannot be given its path.
+pub fn library() -> Result<PathBuf, LaunchError> {
+    let program = env::current_exe().map_err(|error| io_error(Path::new("/proc/self/exe"), error))?;
+    let folder = program.parent().unwrap_or(Path::new("/"));
+    let places = ["deps", "", "../lib/ouzel", "../lib", ".."].map(|place| folder.join(place).join(LIBRARY));
+    let Some(found) = places.iter().find(|path| path.is_file()) else {
+        let looked_for: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
+        return Err(LaunchError::NoLibrary { looked_for: looked_for.join(", ") });
+    };
+    let path = found.canonicalize().map_err(|error| io_error(found, error))?;
+    let text = path.display().to_string();
+    if text.contains([' ', ':', '\t', '\n']) {
+        return Err(LaunchError::SeparatorInPath { path: text });
+    }
+    Ok(path)
+}
+
+/// Makes the directory of a recording, with its folder of pieces; its absolute path.
+///
+/// # Errors
+/// If it has a recording, or cannot be made.
+pub fn make_directory(directory: &Path) -> Result<PathBuf, LaunchError> {
+    let path = || directory.display().to_string();
+    if ["traces.otf2", "traces", settings::PIECES].iter().any(|name| directory.join(name).exists()) {
+        return Err(LaunchError::Exists { path: path() });
+    }
+    let pieces = directory.join(settings::PIECES);
+    std::fs::create_dir_all(&pieces).map_err(|error| io_error(&pieces, error))?;
+    directory.canonicalize().map_err(|error| io_error(directory, error))
+}
+
+/// The first of `ouzel-run`, `ouzel-run-2` and so on that is not there.
+pub fn free_directory() -> PathBuf {
+    let name =
+        |i: u32| if i == 1 { PathBuf::from("ouzel-run") } else { PathBuf::from(format!("ouzel-run-{i}")) };
+    (1..).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1))
+}
+
+/// The variables that a recorded program has in its environment.
+///
+/// # Errors
+/// As [`library`].
+pub fn environment(
+    directory: &Path,
+    choices: &Choices,
+) -> Result<Vec<(&'static str, OsString)>, LaunchError> {
+    let mut preload = library()?.into_os_string();
+    if let Some(before) = env::var_os(PRELOAD).filter(|before| !before.is_empty()) {
+        preload.push(":");
+        preload.push(before);
+    }
+    let mut variables = vec![(PRELOAD, preload), (settings::DIRECTORY, directory.as_os_str().to_owned())];
+    if choices.without_mpi {
+        variables.push((settings::MPI, "off".into()));
+    }
+    if let Some(limit) = choices.limit_bytes {
+        variables.push((settings::LIMIT, limit.to_string().into()));
+    }
+    Ok(variables)
+}
+
+/// Why a program cannot be recorded; none if nothing speaks against it.
+pub fn obstacle(program: &Path) -> Option<String> {
+    let Some(path) = find(program) else { return Some("not found".to_owned()) };
+    let metadata = std::fs::metadata(&path).ok()?;
+    // The loader ignores what is to be preloaded where a program gets other rights than its caller has.
+    if metadata.permissions().mode() & 0o6000 != 0 {
+        return Some("runs with the rights of its owner, so nothing can be preloaded".to_owned());
+    }
+    let mut file = ouzel_files::input::open(&path).ok()?;
+    is_static(&mut file)
+        .ok()
+        .filter(|&is| is)
+        .map(|_| "is linked statically, so nothing can be preloaded".to_owned())
+}
+
+/// As a shell finds it.
+fn find(program: &Path) -> Option<PathBuf> {
+    if program.components().count() != 1 {
+        return program.is_file().then(|| program.to_owned());
+    }
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
+}
+
+/// Whether an ELF file of 64 bits asks for no loader; false for anything else, such as a script.
+fn is_static(file: &mut (impl Read + Seek)) -> io::Result<bool> {
+    /// The segment that names the loader.
+    const INTERPRETER: u32 = 3;
+    let mut header = [0; 64];
+    if file.read_exact(&mut header).is_err() || header[..5] != *b"\x7fELF\x02" || header[5] != 1 {
+        return Ok(false);
+    }
+    let number = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
+    let mut offset = [0; 8];
+    offset.copy_from_slice(&header[32..40]);
+    let (offset, size, n) = (u64::from_le_bytes(offset), u64::from(number(54)), u64::from(number(56)));
+    for i in 0..n {
+        let mut kind = [0; 4];
+        file.seek(SeekFrom::Start(offset.saturating_add(i * size)))?;
+        file.read_exact(&mut kind)?;
+        if u32::from_le_bytes(kind) == INTERPRETER {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_with_a_recording_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("run 1");
+        let made = make_directory(&target).expect("it is new");
+        assert!(made.is_absolute() && made.join(settings::PIECES).is_dir());
+        assert!(matches!(make_directory(&target), Err(LaunchError::Exists { .. })));
+    }
+
+    #[test]
+    fn programs_without_a_loader_are_recognised() {
+        let mut elf = vec![0; 64 + 2 * 56];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        (elf[32], elf[54], elf[56]) = (64, 56, 2);
+        assert!(is_static(&mut io::Cursor::new(&elf)).expect("it is complete"));
+        elf[64 + 56] = 3;
+        assert!(!is_static(&mut io::Cursor::new(&elf)).expect("it is complete"));
+        assert!(!is_static(&mut io::Cursor::new(b"#!/bin/sh\n")).expect("a script"));
+        assert_eq!(obstacle(Path::new("no-such-program-anywhere")).as_deref(), Some("not found"));
+        assert_eq!(obstacle(&env::current_exe().expect("this program")), None);
+    }
+}
