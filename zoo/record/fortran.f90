@@ -20,6 +20,7 @@ program main
     call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE, error)
     call MPI_Allreduce(mine, others, 4, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)
   end do
+  call MPI_Allgather(MPI_IN_PLACE, 0, MPI_INTEGER, others, 2, MPI_INTEGER, MPI_COMM_WORLD, error)
   if (rank == 0) then
     do step = 2, n_ranks
       call MPI_Recv(others, 100, MPI_INTEGER, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, status, error)

@@ -126,11 +126,11 @@ pub enum Entry {
         /// Why.
         reason: String,
     },
-    /// The process has ended by itself.
+    /// The process has ended by itself; the last one counts.
     End {
         /// When.
         time_ns: u64,
-        /// How: `exit`, `_exit`, `abort`, `exec`, `MPI_Abort`.
+        /// How: `exit`, `_exit`, `abort`, `exec`, `MPI_Abort`; `MPI_Finalize` if it has come so far.
         how: String,
     },
     /// A child of this process was ended by a signal.

@@ -192,6 +192,10 @@ impl Arguments for RawArguments<'_> {
         let word = self.word(at);
         match self.language {
             Language::C => word == self.library.c_constants().1,
+            Language::Fortran2008Descriptors if word != 0 => {
+                // SAFETY: the buffer is a descriptor, which begins with its address.
+                self.library.in_place.contains(&unsafe { (word as *const usize).read() })
+            }
             _ => self.library.in_place.contains(&word),
         }
     }

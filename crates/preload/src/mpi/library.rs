@@ -170,6 +170,8 @@ impl MpiLibrary {
             c"mpi_fortran_statuses_ignore_",
             c"mpi_fortran_statuses_ignore__",
             c"MPI_FORTRAN_STATUSES_IGNORE",
+            c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+            c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
         ]);
         for place in addresses(&[c"MPI_F_STATUS_IGNORE", c"MPI_F_STATUSES_IGNORE"]) {
             // SAFETY: the library defines these as pointers.
@@ -180,6 +182,7 @@ impl MpiLibrary {
             c"mpi_fortran_in_place_",
             c"mpi_fortran_in_place__",
             c"MPI_FORTRAN_IN_PLACE",
+            c"MPIR_F08_MPI_IN_PLACE",
         ]);
         Some(MpiLibrary {
             flavour,

@@ -46,8 +46,9 @@ fn real(number: usize, language: Language) -> *mut c_void {
     found
 }
 
-/// Whether Fortran's functions of this MPI library call those of C, so that these record: 0 not known, 1 no, 2 yes.
-static FORTRAN_CALLS_C: AtomicU32 = AtomicU32::new(0);
+/// Whether the functions of a language call those of C in this MPI library, so that these record: 0 not known, 1 no,
+/// 2 yes. In MPICH those of `mpif.h` do, and those of `mpi_f08` do not.
+static CALLS_C: [AtomicU32; N_LANGUAGES] = [const { AtomicU32::new(0) }; N_LANGUAGES];
 /// Calls of C functions that were recorded, or would have been.
 static N_C_CALLS: AtomicU32 = AtomicU32::new(0);
 
@@ -67,24 +68,29 @@ unsafe fn call(number: usize, language: Language, arguments: &mut [usize]) -> c_
     }
     if language == Language::C {
         N_C_CALLS.fetch_add(1, Ordering::Relaxed);
-    } else if FORTRAN_CALLS_C.load(Ordering::Relaxed) == 2 {
+    } else if CALLS_C[language as usize].load(Ordering::Relaxed) == 2 {
         return pass_on(arguments);
     }
     let Some(outermost) = Outermost::enter() else { return pass_on(arguments) };
-    if language != Language::C && FORTRAN_CALLS_C.load(Ordering::Relaxed) == 0 {
+    if language != Language::C && CALLS_C[language as usize].load(Ordering::Relaxed) == 0 {
         drop(outermost);
-        return learn(number, &pass_on, arguments);
+        return learn(number, language, &pass_on, arguments);
     }
     let Some(process) = process::get() else { return pass_on(arguments) };
     record(process, number, language, arguments, &pass_on)
 }
 
 /// The first call from Fortran shows whether the C function is called, too.
-fn learn(number: usize, pass_on: &dyn Fn(&[usize]) -> c_int, arguments: &[usize]) -> c_int {
+fn learn(
+    number: usize,
+    language: Language,
+    pass_on: &dyn Fn(&[usize]) -> c_int,
+    arguments: &[usize],
+) -> c_int {
     let (begin_ns, before) = (clock::now_ns(), N_C_CALLS.load(Ordering::Relaxed));
     let result = pass_on(arguments);
     let calls_c = before != N_C_CALLS.load(Ordering::Relaxed);
-    FORTRAN_CALLS_C.store(if calls_c { 2 } else { 1 }, Ordering::Relaxed);
+    CALLS_C[language as usize].store(if calls_c { 2 } else { 1 }, Ordering::Relaxed);
     if calls_c {
         return result;
     }
@@ -138,6 +144,10 @@ fn record(
         finish(process, (function, &raw, library), end_ns, &begun);
     }
     thread::with(process, |stream| stream.write(end_ns, &Leave { region }.into()));
+    if function.effect == Effect::Finalize {
+        // Launchers end ranks that have got so far without asking them; nothing is lost then.
+        process.entry(&Entry::End { time_ns: end_ns, how: "MPI_Finalize".to_owned() });
+    }
     result
 }
 
