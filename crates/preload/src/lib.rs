@@ -15,13 +15,10 @@
 mod clock;
 mod depth;
 mod language;
-mod mapping;
 mod mpi;
 mod next;
 mod process;
-mod regions;
 mod system;
-mod thread;
 
 /// Reads the environment when the library is loaded.
 extern "C" fn begin() {

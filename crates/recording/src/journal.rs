@@ -1,7 +1,7 @@
 //! The journal of a process: what its events refer to, and what became of it, as lines of text.
 //!
 //! ```text
-//! process 4711 node12 0f3c… /home/me/app
+//! process 4711 node12 0f3c… /opt/app
 //! ```
 //! A line is one entry: a word, then fields parted by tabs; tabs, line ends and backslashes in texts are written
 //! as `\t`, `\n`, `\\`. Law: each entry is written with one system call when it becomes known, so a killed process

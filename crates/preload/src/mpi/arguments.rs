@@ -5,8 +5,8 @@
 
 use super::library::{Flavour, MpiLibrary};
 use super::{Handle, Language};
-use ouzel_recording::mpi::calls::{Arguments, HandleKind, Received};
 use ouzel_recording::mpi::functions::{Effect, Function, Parameter};
+use ouzel_recording::mpi::interface::{Arguments, HandleKind, Received};
 use std::ffi::{CStr, c_char, c_int};
 
 /// Bytes that are enough for a status of every library.

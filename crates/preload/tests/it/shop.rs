@@ -103,6 +103,8 @@ pub struct Recorded {
     pub counts: Vec<Counts>,
     /// Names of communicators and their groups' members, in the order of their definitions.
     pub communicators: Vec<(String, Vec<u64>)>,
+    /// Source files of regions.
+    pub files: Vec<String>,
     /// Sends of each channel less its receives: sender, receiver, communicator, tag.
     pub unmatched: BTreeMap<(u64, u64, u32, u32), i64>,
 }
@@ -113,7 +115,7 @@ impl Recorded {
         let (definitions, notices) = archive.read_global_definitions();
         assert!(notices.is_empty(), "{notices:?}");
         let (mut texts, mut regions, mut groups) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        let mut communicators = Vec::new();
+        let (mut communicators, mut files) = (Vec::new(), Vec::new());
         let mut members = BTreeMap::new();
         for definition in definitions.records() {
             match definition {
@@ -122,6 +124,7 @@ impl Recorded {
                 }
                 Definition::Region(it) => {
                     regions.insert(it.id, texts[&it.name].clone());
+                    files.extend(texts.get(&it.source_file).cloned());
                 }
                 Definition::Group(it) => {
                     groups.insert(it.id, it.members.iter().collect::<Vec<u64>>());
@@ -133,7 +136,7 @@ impl Recorded {
                 _ => {}
             }
         }
-        let mut recorded = Recorded { counts: Vec::new(), communicators, unmatched: BTreeMap::new() };
+        let mut recorded = Recorded { counts: Vec::new(), communicators, files, unmatched: BTreeMap::new() };
         for &location in archive.locations_on_disk() {
             recorded.counts.push(Counts::new());
             recorded.add(&archive, location, &regions, &members);

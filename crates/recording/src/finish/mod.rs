@@ -8,6 +8,7 @@ mod communicators;
 mod names;
 mod notices;
 mod piece;
+mod symbols;
 
 use crate::journal::{self, Entry};
 use crate::settings;

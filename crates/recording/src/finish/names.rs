@@ -1,6 +1,7 @@
 //! Regions of all processes as one list.
 
 use super::piece::Piece;
+use super::symbols::Symbols;
 use crate::journal::Entry;
 use crate::mpi::functions::functions;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
@@ -30,9 +31,12 @@ impl UnifiedRegions {
     pub fn new(pieces: &[Piece]) -> Self {
         let mut unified = UnifiedRegions::default();
         let mut ids: BTreeMap<RunRegion, u64> = BTreeMap::new();
+        let mut symbols = Symbols::default();
         for piece in pieces {
             let mut pairs = BTreeMap::new();
-            for (number, region) in piece.entries.iter().filter_map(|entry| region(piece, entry)) {
+            for (number, region) in
+                piece.entries.iter().filter_map(|entry| region(piece, entry, &mut symbols))
+            {
                 let next = unified.list.len() as u64;
                 let id = *ids.entry(region.clone()).or_insert(next);
                 if id == next {
@@ -46,7 +50,7 @@ impl UnifiedRegions {
     }
 }
 
-fn region(piece: &Piece, entry: &Entry) -> Option<(u32, RunRegion)> {
+fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, RunRegion)> {
     let of_program = |name: String, file: String, line: u32| RunRegion {
         name,
         file,
@@ -63,8 +67,11 @@ fn region(piece: &Piece, entry: &Entry) -> Option<(u32, RunRegion)> {
         }
         Entry::Region { id, line, name, file } => Some((*id, of_program(name.clone(), file.clone(), *line))),
         Entry::Address { id, offset, module } => {
-            let module = module.rsplit('/').next().unwrap_or(piece.program_name());
-            Some((*id, of_program(format!("{module}+{offset:#x}"), String::new(), 0)))
+            let (name, file, line) = symbols.find(module, *offset).unwrap_or_else(|| {
+                let module = module.rsplit('/').next().unwrap_or(piece.program_name());
+                (format!("{module}+{offset:#x}"), String::new(), 0)
+            });
+            Some((*id, of_program(name, file, line)))
         }
         _ => None,
     }

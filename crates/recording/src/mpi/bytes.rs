@@ -3,9 +3,9 @@
 //! Law: what is counted are bytes of the operation's definition, not of an algorithm: `MPI_Allreduce` of n bytes
 //! among p ranks sends n·p and receives n·p. Data that stay in place are not counted.
 
-use super::calls::{Arguments, Handle, HandleKind, Library};
 use super::communicators::KnownCommunicator;
 use super::functions::{Function, Parameter as P};
+use super::interface::{Arguments, Handle, HandleKind, Library};
 
 /// What the arguments of one collective call say.
 struct Sizes<'a, A, L> {

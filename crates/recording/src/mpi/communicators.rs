@@ -4,7 +4,7 @@
 //! all members of the parent make communicators in the same order, so the parent, the order and the first member
 //! of the new one say which it is, without a message being sent. Law: members are written by the first one alone.
 
-use super::calls::Handle;
+use super::interface::{Described, Handle};
 use crate::journal::Entry;
 use rustc_hash::FxHashMap;
 
@@ -24,19 +24,6 @@ pub struct Making {
     pub sort: u64,
     /// How many were made so before.
     pub nth: u64,
-}
-
-/// What the library says of a new communicator.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
-    /// Members, of an intercommunicator those of the own group.
-    pub size: u32,
-    /// The own rank.
-    pub rank: u32,
-    /// World ranks of the members; of an intercommunicator, of the own group.
-    pub members: Vec<u32>,
-    /// World ranks of the other group of an intercommunicator.
-    pub others: Option<Vec<u32>>,
 }
 
 /// A communicator as calls need it.

@@ -3,7 +3,7 @@
 //! Law: a handle has at most one request; a library reuses handles once they are freed, so a completed request
 //! that is not persistent is forgotten at once.
 
-use super::calls::Handle;
+use super::interface::Handle;
 use rustc_hash::FxHashMap;
 
 /// Number of an operation, unique in its process.

@@ -1,8 +1,8 @@
 //! Calls with arguments that are made up, and the events that follow from them.
 
-use super::calls::{Arguments, Begun, Call, Constants, Handle, HandleKind, Library, Received, Sink, Tables};
-use super::communicators::Described;
+use super::calls::{Begun, Call, Tables};
 use super::functions::{Function, functions};
+use super::interface::{Arguments, Constants, Described, Handle, HandleKind, Library, Received, Sink};
 use crate::journal::Entry;
 use ouzel_otf2::records::Event;
 
@@ -317,10 +317,8 @@ fn bytes_of_collectives() {
         ("Scan", vec![BUFFER, BUFFER, N(5), s.clone(), N(0), world()], "SCAN", "-", 60, 40),
         ("Exscan", vec![BUFFER, BUFFER, N(5), s, N(0), world()], "EXSCAN", "-", 40, 20),
     ] {
-        let expected = [
-            "MpiCollectiveBegin".to_owned(),
-            format!("MpiCollectiveEnd {op} 0 {root} {sent} {received}"),
-        ];
+        let expected =
+            ["MpiCollectiveBegin".to_owned(), format!("MpiCollectiveEnd {op} 0 {root} {sent} {received}")];
         assert_eq!(Program::new().call(name, words), expected, "{name}");
     }
 }

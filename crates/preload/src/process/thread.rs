@@ -3,8 +3,8 @@
 //! Law: a thread gets its stream with its first event and gives it back when it ends; a stream of the process
 //! before a fork is never used.
 
-use crate::mapping::MappedFile;
-use crate::process::{self, Process};
+use super::mapping::MappedFile;
+use super::{Process, generation};
 use ouzel_recording::stream::EventStream;
 use std::cell::{Cell, RefCell};
 
@@ -25,7 +25,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let _ = IS_ENDING.try_with(|is_ending| is_ending.set(true));
         let Some(stream) = self.stream.take() else { return };
-        if self.process.generation() == process::generation() {
+        if self.process.generation() == generation() {
             self.process.give_back(stream);
         } else {
             // It is the parent's, which goes on writing there.

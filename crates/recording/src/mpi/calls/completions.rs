@@ -1,8 +1,9 @@
 //! The ends of operations: what `MPI_Wait`, `MPI_Test` and their relatives have completed.
 
-use super::calls::{Arguments, Begun, Call, Handle, Library, Received, Sink, number32};
-use super::functions::{Effect, Parameter as P};
-use super::requests::{HeldRequest, Operation, OperationId};
+use super::{Begun, Call, number32};
+use crate::mpi::functions::{Effect, Parameter as P};
+use crate::mpi::interface::{Arguments, Handle, Library, Received, Sink};
+use crate::mpi::requests::{HeldRequest, Operation, OperationId};
 use ouzel_otf2::records::enums::CollectiveOp;
 use ouzel_otf2::records::event::{
     MpiIrecv, MpiIsendComplete, MpiRequestCancelled, NonBlockingCollectiveComplete,

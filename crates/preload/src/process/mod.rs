@@ -7,17 +7,20 @@
 //! Law: a piece is made with the first event, so processes that record nothing leave nothing; a child made by
 //! fork begins a piece of its own. What has begun lives as long as the process.
 
+mod mapping;
+mod regions;
+pub mod thread;
+
 use crate::clock;
 use crate::depth::Outermost;
-use crate::mapping::{MappedFile, SlotTable};
-use crate::regions::{ROOT, Regions};
-use crate::thread;
+use mapping::{MappedFile, SlotTable};
 use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::Entry;
 use ouzel_recording::mpi::calls::Tables;
 use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::stream::EventStream;
+use regions::{ROOT, Regions};
 use std::env;
 use std::ffi::{CStr, CString};
 use std::fs;

@@ -3,10 +3,9 @@
 //! `-finstrument-functions` (GCC, Clang, gfortran) calls [`__cyg_profile_func_enter`] and its counterpart; a program
 //! may call [`ouzel_region_enter`] and [`ouzel_region_leave`]. Law: a region is entered and left on one thread.
 
+use super::{Process, begun, get, is_on, thread};
 use crate::clock;
 use crate::depth::Outermost;
-use crate::process::{self, Process};
-use crate::thread;
 use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::Entry;
 use std::cell::RefCell;
@@ -102,28 +101,28 @@ fn describe(id: u32, address: usize) -> Entry {
 
 fn enter(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
-    let Some(process) = process::get() else { return };
+    let Some(process) = get() else { return };
     let region = find(process);
     thread::with(process, |stream| stream.write(clock::now_ns(), &Enter { region }.into()));
 }
 
 fn leave(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
-    let Some(process) = process::begun().filter(|_| process::is_on()) else { return };
+    let Some(process) = begun().filter(|_| is_on()) else { return };
     let region = find(process);
     thread::with(process, |stream| stream.write(clock::now_ns(), &Leave { region }.into()));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __cyg_profile_func_enter(function: *const c_void, _call_site: *const c_void) {
-    if process::is_on() {
+    if is_on() {
         enter(|process| of_address(process, function.addr()));
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn __cyg_profile_func_exit(function: *const c_void, _call_site: *const c_void) {
-    if process::is_on() {
+    if is_on() {
         leave(|process| of_address(process, function.addr()));
     }
 }
@@ -134,7 +133,7 @@ extern "C" fn __cyg_profile_func_exit(function: *const c_void, _call_site: *cons
 /// The texts end with zero bytes, or are null.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ouzel_region_enter(name: *const c_char, file: *const c_char, line: c_int) {
-    if process::is_on() {
+    if is_on() {
         // SAFETY: as the caller says.
         let named = unsafe { named(name, file, line) };
         enter(|process| of_name(process, named));
@@ -147,7 +146,7 @@ unsafe extern "C" fn ouzel_region_enter(name: *const c_char, file: *const c_char
 /// As of [`ouzel_region_enter`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn ouzel_region_leave(name: *const c_char, file: *const c_char, line: c_int) {
-    if process::is_on() {
+    if is_on() {
         // SAFETY: as the caller says.
         let named = unsafe { named(name, file, line) };
         leave(|process| of_name(process, named));

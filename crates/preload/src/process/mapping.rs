@@ -3,7 +3,7 @@
 //! Law: space on the disk is reserved before it is mapped, since writing to a mapped page without space on the disk
 //! would end the program. Files are opened for one step at a time: programs that close all files do no harm.
 
-use crate::process::Process;
+use super::Process;
 use ouzel_recording::settings;
 use ouzel_recording::slots::{N_FIELDS, SLOT_BYTES, Slot};
 use ouzel_recording::stream::{CHUNK_BYTES, Space};
