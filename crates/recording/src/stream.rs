@@ -81,10 +81,9 @@ impl<S: Space> EventStream<S> {
         if !self.put(is_new_time.then_some(time_ns), event) {
             return Kept::No;
         }
-        if CHUNK_BYTES < self.used + self.scratch.len() + END_BYTES {
-            if !self.begin_chunk() || !self.put(Some(time_ns), event) {
-                return Kept::No;
-            }
+        let fits = self.used + self.scratch.len() + END_BYTES <= CHUNK_BYTES;
+        if !fits && !(self.begin_chunk() && self.put(Some(time_ns), event)) {
+            return Kept::No;
         }
         let (start, end) = (self.used, self.used + self.scratch.len());
         self.space.chunk()[start..end].copy_from_slice(self.scratch.bytes());

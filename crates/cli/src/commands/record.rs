@@ -1,6 +1,6 @@
 //! `ouzel record`: runs a program and records what it does with MPI.
 //!
-//! Law: standard output is the program's, the exit code is the program's; what this command says goes to standard error.
+//! Law: standard output and exit code are the program's; what this command says goes to standard error.
 
 use crate::command::{Command, Tool};
 use crate::exit::Outcome;
@@ -206,9 +206,16 @@ fn say(line: &str) {
     let _ = writeln!(stderr(), "ouzel: {}", clean(line));
 }
 
-/// Removes the directory of a recording that came to nothing; one with files in it stays.
+/// Removes the directory of a recording that came to nothing; one with a piece in it stays.
 fn remove_if_empty(directory: &Path) {
-    let _ = fs::remove_dir(directory.join(ouzel_recording::settings::PIECES));
+    let pieces = directory.join(ouzel_recording::settings::PIECES);
+    let entries: Vec<PathBuf> =
+        fs::read_dir(&pieces).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    // Without a piece, it matters to nothing which processes were killed.
+    if entries.iter().all(|path| path.is_file()) {
+        entries.iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+    let _ = fs::remove_dir(pieces);
     let _ = fs::remove_dir(directory);
 }
 

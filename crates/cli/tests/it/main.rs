@@ -27,6 +27,7 @@ mod parameters;
 mod percent;
 mod print;
 mod profiles;
+mod record;
 mod rules;
 mod run;
 mod selection;

@@ -1,6 +1,6 @@
 //! One run as an archive: definitions, and event files in their places.
 
-use super::communicators::{FIRST, Unified};
+use super::communicators::{FIRST, RunCommunicator, Unified};
 use super::names::{RunRegion, UnifiedRegions};
 use super::notices;
 use super::piece::{Piece, PieceThread};
@@ -109,9 +109,10 @@ struct Run<'a> {
     writer: &'a mut ArchiveWriter,
 }
 
-/// Locations are numbered as Score-P does: the rank, with the thread above it.
-fn location_id(process: usize, thread: usize) -> u64 {
-    (thread as u64) << 32 | process as u64
+/// Locations are numbered as Score-P does: the rank, with the thread above it. Without ranks, processes are counted.
+fn location_id(process: usize, piece: &Piece, thread: usize) -> u64 {
+    let rank = piece.rank.as_ref().map_or(process as u64, |(rank, ..)| u64::from(*rank));
+    (thread as u64) << 32 | rank
 }
 
 fn index(i: usize) -> u32 {
@@ -170,7 +171,7 @@ impl Run<'_> {
                 let name = if thread == 0 { "Master thread".to_owned() } else { format!("Thread {thread}") };
                 let name = self.writer.string(&name)?;
                 self.writer.define(Location {
-                    id: location_id(process, thread),
+                    id: location_id(process, piece, thread),
                     name,
                     location_type: LocationType::CpuThread,
                     number_of_events: slot.n_events,
@@ -201,17 +202,9 @@ impl Run<'_> {
     }
 
     fn define_communicators(&mut self) -> Result<(), WriteError> {
-        let ranks: Vec<(u64, u64)> = self
-            .pieces
-            .iter()
-            .enumerate()
-            .filter_map(|(process, piece)| Some((u64::from(piece.rank.as_ref()?.0), location_id(process, 0))))
-            .collect();
         let size = self.pieces.iter().filter_map(|piece| Some(piece.rank.as_ref()?.1)).max().unwrap_or(0);
-        // A rank that left nothing has a place in the list, and no location.
-        let locations: Vec<u64> = (0..u64::from(size))
-            .map(|rank| ranks.iter().find(|(own, _)| *own == rank).map_or(rank, |(_, location)| *location))
-            .collect();
+        // The first location of a rank has its number; of one that left nothing, there is no definition.
+        let all: Vec<u64> = (0..u64::from(size)).collect();
         let mut groups = 0;
         let mut group = |writer: &mut ArchiveWriter, name: &str, kind: GroupType, members: &[u64]| {
             let (id, name) = (groups, writer.string(name)?);
@@ -228,16 +221,14 @@ impl Run<'_> {
             Ok::<u32, WriteError>(id)
         };
         let writer = &mut *self.writer;
-        group(writer, "MPI locations", GroupType::CommLocations, &locations)?;
-        let all: Vec<u64> = (0..u64::from(size)).collect();
+        group(writer, "MPI locations", GroupType::CommLocations, &all)?;
         let world_group = group(writer, "world", GroupType::CommGroup, &all)?;
         let self_group = group(writer, "self", GroupType::CommSelf, &[])?;
         let name = writer.string("MPI_COMM_WORLD")?;
         writer.define(Comm { id: WORLD, name, group: world_group, parent: UNDEFINED_U32, flags: 0 })?;
         let name = writer.string("MPI_COMM_SELF")?;
         writer.define(Comm { id: SELF, name, group: self_group, parent: UNDEFINED_U32, flags: 0 })?;
-        let mut n_dimensions = 0;
-        let mut n_topologies = 0;
+        let mut topologies = Topologies::default();
         for (i, communicator) in self.communicators.list.iter().enumerate() {
             let id = FIRST + index(i);
             let wide = |ranks: &[u32]| ranks.iter().map(|&rank| u64::from(rank)).collect::<Vec<u64>>();
@@ -261,22 +252,7 @@ impl Run<'_> {
                 None => writer.define(Comm { id, name, group: first, parent, flags: 0 })?,
             }
             if !communicator.dimensions.is_empty() {
-                let mut dimensions = Vec::new();
-                for &(size, is_periodic) in &communicator.dimensions {
-                    let cart_periodicity =
-                        if is_periodic { CartPeriodicity::True } else { CartPeriodicity::False };
-                    let name = writer.string("")?;
-                    writer.define(CartDimension { id: n_dimensions, name, size, cart_periodicity })?;
-                    dimensions.push(n_dimensions);
-                    n_dimensions += 1;
-                }
-                let cart_dimensions = List::new(dimensions.as_slice());
-                writer.define(CartTopology { id: n_topologies, name, communicator: id, cart_dimensions })?;
-                for (&rank, coordinates) in &communicator.coordinates {
-                    let coordinates = List::new(coordinates.as_slice());
-                    writer.define(CartCoordinate { cart_topology: n_topologies, rank, coordinates })?;
-                }
-                n_topologies += 1;
+                define_topology(writer, &mut topologies, (id, name), communicator)?;
             }
         }
         Ok(())
@@ -287,7 +263,7 @@ impl Run<'_> {
         let (mut n_locations, mut n_events, mut n_bytes) = (0, 0, 0);
         for (process, piece) in self.pieces.iter().enumerate() {
             for (thread, &PieceThread { file, slot, .. }) in piece.threads.iter().enumerate() {
-                let location = location_id(process, thread);
+                let location = location_id(process, piece, thread);
                 let from = piece.folder.join(settings::event_file(file));
                 let to = self.writer.event_file(location);
                 close(&from, slot.n_bytes, slot.n_events).map_err(|error| FinishError::new(&from, error))?;
@@ -323,6 +299,36 @@ impl Run<'_> {
         }
         local.finish()
     }
+}
+
+/// How many were defined.
+#[derive(Debug, Default)]
+struct Topologies {
+    n: u32,
+    n_dimensions: u32,
+}
+
+fn define_topology(
+    writer: &mut ArchiveWriter,
+    defined: &mut Topologies,
+    (communicator, name): (u32, u32),
+    described: &RunCommunicator,
+) -> Result<(), WriteError> {
+    let none = writer.string("")?;
+    let first = defined.n_dimensions;
+    for &(size, is_periodic) in &described.dimensions {
+        let cart_periodicity = if is_periodic { CartPeriodicity::True } else { CartPeriodicity::False };
+        writer.define(CartDimension { id: defined.n_dimensions, name: none, size, cart_periodicity })?;
+        defined.n_dimensions += 1;
+    }
+    let dimensions: Vec<u32> = (first..defined.n_dimensions).collect();
+    let (id, cart_dimensions) = (defined.n, List::new(&dimensions));
+    defined.n += 1;
+    writer.define(CartTopology { id, name, communicator, cart_dimensions })?;
+    for (&rank, coordinates) in &described.coordinates {
+        writer.define(CartCoordinate { cart_topology: id, rank, coordinates: List::new(coordinates) })?;
+    }
+    Ok(())
 }
 
 /// Ends an event file behind its last event.

@@ -36,7 +36,7 @@ pub(super) fn of_run(
         let last_ns = piece.last_ns().unwrap_or(start_ns);
         match (&piece.end, deaths.of(piece)) {
             (None, Some((time_ns, signal))) => {
-                notices.push(loss(format!("{name} was killed by signal {signal} after {}", since(time_ns))))
+                notices.push(loss(format!("{name} was killed by signal {signal} after {}", since(time_ns))));
             }
             (None, None) => notices
                 .push(loss(format!("{name} ended without notice; its last event is at {}", since(last_ns)))),

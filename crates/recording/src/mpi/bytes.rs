@@ -155,6 +155,14 @@ pub(super) fn of_collective<A: Arguments, L: Library>(
             let n_received = if sizes.is_in_place(P::Send) { others } else { n };
             (sent, if is_root { bytes.saturating_mul(n_received) } else { 0 })
         }
+        _ => of_reduction(&mut sizes, op, rank),
+    }
+}
+
+/// Of operations whose parts differ from rank to rank: scatter of a reduction, and scans.
+fn of_reduction<A: Arguments, L: Library>(sizes: &mut Sizes<'_, A, L>, op: u8, rank: u64) -> (u64, u64) {
+    let n = sizes.n_peers;
+    match op {
         13 => {
             let own = usize::try_from(rank).unwrap_or(0);
             let count = sizes.function.at(P::ReceiveCounts).map_or(0, |at| sizes.arguments.element(at, own));

@@ -119,7 +119,7 @@ impl<A: Arguments, L: Library, S: Sink> Call<'_, A, L, S> {
                 begun.communicator.into_iter().for_each(|known| self.receive(known.id));
             }
             E::StartSend | E::StartReceive | E::StartSendReceive | E::StartCollective => {
-                self.begin_request(begun)
+                self.begin_request(begun);
             }
             E::MakeSend | E::MakeReceive | E::MakeCollective => self.make_request(begun),
             E::MatchedReceive | E::MatchedProbe | E::StartMatchedReceive => self.after_matched(begun),

@@ -1,0 +1,119 @@
+//! `ouzel record`: what it passes through, what it refuses, and what the other commands make of a recording.
+//! Recording itself is tested in `crates/preload`.
+
+use crate::run::{Scratch, command, json, ran, ran_on};
+use ouzel_testkit::{has_programs, workspace_root};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("a path of the tests is text")
+}
+
+#[test]
+fn output_and_exit_code_are_those_of_the_program() {
+    let scratch = Scratch::new("record-passes");
+    for (script, out, code) in [("echo out; echo err >&2; exit 5", "out\n", 5), ("kill -9 $$", "", 137)] {
+        let target = scratch.0.join("run");
+        let ran = ran(&["record", "-o", text(&target), "--", "sh", "-c", script]);
+        assert_eq!((ran.out.as_str(), ran.code), (out, Some(code)), "{}", ran.err);
+        assert!(ran.err.contains("nothing was recorded here"), "{}", ran.err);
+        assert!(!target.exists(), "nothing is left behind");
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_refused() {
+    let scratch = Scratch::new("record-refuses");
+    let (target, used) = (scratch.0.join("new"), scratch.copied("pmpi-jacobi"));
+    for (words, needle) in [
+        (&["record", "-o", text(&target), "--", "no-such-program"][..], "cannot run \"no-such-program\""),
+        (&["record", "-o", text(&used), "--", "true"], "holds a recording already"),
+        (&["record", "-o", text(&target)], "write it after --"),
+        (&["record", "--finish", text(&used)], "finished before"),
+        (&["record", "--finish", text(&scratch.0)], "nothing was recorded here"),
+    ] {
+        let ran = ran(words);
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(1)), "{words:?}");
+        assert!(ran.err.contains(needle), "{words:?}: {}", ran.err);
+    }
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_dry_run_says_what_can_be_recorded() {
+    let ran = ran(&["record", "--dry-run", "--", "no-such-program"]);
+    assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
+    for needle in ["libouzel_record.so", "MPI", "not recorded", "no-such-program: not found"] {
+        assert!(ran.out.contains(needle), "{needle}: {}", ran.out);
+    }
+}
+
+#[test]
+fn the_environment_can_be_evaluated() {
+    let scratch = Scratch::new("record-env");
+    let target = scratch.0.join("it's");
+    let ran = ran(&["record", "--env", "-o", text(&target)]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let script = format!("{}\nprintf '%s' \"$OUZEL_RECORD_DIR\"", ran.out);
+    // Without the library, which a shell need not have to understand its path.
+    let script = script.replace("export LD_PRELOAD=", "export NOT_PRELOADED=");
+    let shell = Command::new("sh").args(["-c", &script]).output().expect("a shell");
+    assert_eq!(PathBuf::from(String::from_utf8(shell.stdout).expect("text")), target);
+}
+
+/// A program of the zoo, built with nothing of the zoo's tracer, recorded under Open MPI.
+fn recorded(scratch: &Scratch, sources: &[&str], n_ranks: u32, words: &[&str]) -> Option<(PathBuf, Output)> {
+    if !has_programs(&["mpicc.openmpi", "mpirun.openmpi", "timeout"]) {
+        return None;
+    }
+    let (program, target) = (scratch.0.join("program"), scratch.0.join("run"));
+    let mut compile = Command::new("mpicc.openmpi");
+    compile.args(["-O1", "-w", "-o"]).arg(&program);
+    compile.args(sources.iter().map(|source| workspace_root().join("zoo").join(source)));
+    assert!(compile.status().expect("the compiler is there").success());
+    let mut record = command();
+    record.args(["record", "--quiet", "-o"]).arg(&target).arg("--");
+    record.args(["timeout", "100", "mpirun.openmpi", "-n", &n_ranks.to_string()]).arg(&program).args(words);
+    for (name, value) in [
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+        ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+        ("OMPI_MCA_mpi_yield_when_idle", "1"),
+        ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
+    ] {
+        record.env(name, value);
+    }
+    let output = record.output().expect("the binary is there");
+    Some((target, output))
+}
+
+#[test]
+fn the_report_of_a_recording_says_who_was_killed() {
+    let scratch = Scratch::new("record-killed");
+    let words = ["--die", "2", "9"];
+    let Some((target, output)) = recorded(&scratch, &["record/program.c"], 4, &words) else { return };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("ouzel: rank 2 was killed by signal 9 after "), "{said}");
+    assert!(!output.status.success());
+    let report = ran_on(&target, &["report"]);
+    assert_eq!(report.code, Some(2), "{}", report.err);
+    let info = json(&target, &["info"]);
+    let found = info.to_string();
+    assert!(found.contains("rank 2 was killed by signal 9 after "), "{found}");
+}
+
+/// The planted fault: rank 5 takes one and a half times as long for everything.
+#[test]
+fn the_report_of_a_recording_finds_the_planted_fault() {
+    let scratch = Scratch::new("record-zoo");
+    let sources = ["programs/slow_rank.c", "record/zoo.c"];
+    let Some((target, output)) = recorded(&scratch, &sources, 8, &[]) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report = json(&target, &["report"]);
+    let findings = report["data"]["findings"].as_array().expect("findings");
+    // On a machine with other load, more may be found than was planted.
+    let planted = findings.iter().find(|finding| finding["kind"] == "slow_rank");
+    let ranks = planted.map(|finding| finding["ranks"]["list"].to_string());
+    assert_eq!(ranks.as_deref(), Some("[5]"), "{findings:?}");
+}
