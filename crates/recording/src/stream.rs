@@ -81,8 +81,8 @@ impl<S: Space> EventStream<S> {
         if !self.put(is_new_time.then_some(time_ns), event) {
             return Kept::No;
         }
-        let fits = self.used + self.scratch.len() + END_BYTES <= CHUNK_BYTES;
-        if !fits && !(self.begin_chunk() && self.put(Some(time_ns), event)) {
+        let is_over = CHUNK_BYTES < self.used + self.scratch.len() + END_BYTES;
+        if is_over && !self.put_in_new_chunk(time_ns, event) {
             return Kept::No;
         }
         let (start, end) = (self.used, self.used + self.scratch.len());
@@ -108,6 +108,10 @@ impl<S: Space> EventStream<S> {
     }
 
     #[cold]
+    fn put_in_new_chunk(&mut self, time_ns: u64, event: &Event<'_>) -> bool {
+        self.begin_chunk() && self.put(Some(time_ns), event)
+    }
+
     fn begin_chunk(&mut self) -> bool {
         let n_events = self.slot.n_events;
         let has_chunk = n_events != 0;

@@ -101,7 +101,7 @@ impl<'a> RawArguments<'a> {
         self.function.is_large && self.function.parameters.get(at).is_some_and(is_count)
     }
 
-    fn from_fortran(&self, number: i64, kind: HandleKind) -> Handle {
+    fn handle_of_fortran(&self, number: i64, kind: HandleKind) -> Handle {
         let number = c_int::try_from(number).unwrap_or(0);
         let converter = match kind {
             HandleKind::Communicator => self.library.comm_from_fortran,
@@ -118,7 +118,7 @@ impl<'a> RawArguments<'a> {
             return Handle(0);
         }
         if self.language != Language::C {
-            return self.from_fortran(self.int(address, index), kind);
+            return self.handle_of_fortran(self.int(address, index), kind);
         }
         let place = address + index * self.library.handle_bytes();
         // SAFETY: the standard's function takes the address of at least so many handles there.
@@ -172,7 +172,7 @@ impl Arguments for RawArguments<'_> {
     fn handle(&self, at: usize, kind: HandleKind) -> Handle {
         match self.language {
             Language::C => self.library.cut(self.word(at) as u64),
-            _ => self.from_fortran(self.int(self.word(at), 0), kind),
+            _ => self.handle_of_fortran(self.int(self.word(at), 0), kind),
         }
     }
 

@@ -127,7 +127,7 @@ fn record(
     let begun = library.map(|library| {
         statuses.replace(function, arguments, language, library);
         let raw = RawArguments::new(function, arguments, language, library);
-        with_call(process, (function, &raw, library), begin_ns, |call| call.before())
+        with_call(process, (function, &raw, library), begin_ns, look_before)
     });
     if matches!(function.effect, Effect::Abort) {
         process::end("MPI_Abort");
@@ -149,6 +149,10 @@ fn record(
         process.entry(&Entry::End { time_ns: end_ns, how: "MPI_Finalize".to_owned() });
     }
     result
+}
+
+fn look_before(call: &mut ThisCall<'_>) -> Begun {
+    call.before()
 }
 
 fn finish(
