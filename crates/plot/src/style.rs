@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn a_picture_names_the_run_and_not_the_way_to_it() {
         for (path, expected) in [
-            ("/home/user/runs/scorep-run/traces.otf2", "scorep-run/traces.otf2"),
-            ("/home/user/runs/scorep-run", "scorep-run"),
+            ("/data/runs/scorep-run/traces.otf2", "scorep-run/traces.otf2"),
+            ("/data/runs/scorep-run", "scorep-run"),
             ("runs/a.sqlite", "a.sqlite"),
         ] {
             assert_eq!(short_name(Path::new(path)), expected);
