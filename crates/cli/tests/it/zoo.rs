@@ -19,6 +19,7 @@ const SINCE_TOLERANCE: u64 = 5;
 const MISSES: &[(&str, &[&str])] = &[
     ("task_farm", &["gain"]),
     ("unequal_tasks", &["kind"]),
+    ("starving_device", &["call path"]),
 ];
 /// Programs of which the replay of the repair is not yet right.
 const REPLAY_MISSES: &[&str] = &["killed"];
