@@ -6,8 +6,8 @@ use crate::builder::Builder;
 use crate::merger::{Merger, Over};
 use crate::output::{ContextTreesOutput, TreeGroup};
 use crate::partial::{Alike, Halving};
-use crate::sample_tree::{LocationSamples, SampleDoubts, SampledPaths};
-use ouzel_analyses::peers::PeerGroups;
+use crate::sample_tree::{LocationSamples, SampleDoubts, SampleTiming, SampledPaths};
+use ouzel_analyses::peers::{PeerGroups, PeerKind};
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
 use ouzel_model::{Content, Contents, EventChunk, EventKind, Needs, Remap, Ticks};
@@ -105,7 +105,12 @@ impl Analysis for ContextTreesFold {
     fn begin(&self, cx: &LocationCx<'_>) -> ContextTreesLocal {
         let (group, member) = self.peers.place(cx.location)?;
         let builder = Builder::new(self.assembler.clone());
-        let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone()));
+        let kind = self.peers.groups().get(group).map(|group| group.kind);
+        let timing = match kind {
+            Some(PeerKind::AcceleratorStream) => SampleTiming::Exact,
+            _ => SampleTiming::Periodic,
+        };
+        let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone(), timing));
         Some(Box::new(FoldedMember { group, member: member as u32, builder, samples }))
     }
 

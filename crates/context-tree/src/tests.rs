@@ -2,6 +2,7 @@
 
 mod application;
 mod golden;
+mod halving;
 mod laws;
 mod sampled;
 mod simulation;

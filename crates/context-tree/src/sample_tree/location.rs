@@ -11,7 +11,7 @@ use crate::assemble::LoopRecord;
 use crate::control_flow::Acceptance;
 use crate::diff::Differ;
 use crate::merger::{Merger, Over};
-use crate::node::{LoopSource, Node, StaticId};
+use crate::node::{LoopBody, LoopSource, Node, StaticId};
 use crate::rows::LoopRows;
 use ouzel_model::{
     Clock, ContextId, Definitions, EventChunk, InterruptCounts, InterruptGenerator, Level, Notice,
@@ -110,6 +110,16 @@ pub struct LocationSamples {
     paths: Arc<SampledPaths>,
     builder: SampleTreeBuilder,
     path: Vec<StaticId>,
+    timing: SampleTiming,
+}
+
+/// What the times of samples say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SampleTiming {
+    /// When the program was interrupted: calls began and ended up to a period before.
+    Periodic,
+    /// When something began or ended, as accelerators record it.
+    Exact,
 }
 
 /// The result from the samples of one location.
@@ -171,12 +181,12 @@ impl SampleDoubts {
 
 impl LocationSamples {
     /// A location without a sample.
-    pub fn new(paths: Arc<SampledPaths>) -> Self {
+    pub fn new(paths: Arc<SampledPaths>, timing: SampleTiming) -> Self {
         let builder = match paths.has_loops {
             true => SampleTreeBuilder::default(),
             false => SampleTreeBuilder::with_max_nodes(PLAIN_NODES),
         };
-        LocationSamples { paths, builder, path: Vec::new() }
+        LocationSamples { paths, builder, path: Vec::new(), timing }
     }
 
     /// Adds the samples of a chunk.
@@ -194,7 +204,10 @@ impl LocationSamples {
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = self.builder.finish()?;
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
-        let period = self.paths.period(period, root.n_samples);
+        let period = match self.timing {
+            SampleTiming::Periodic => self.paths.period(period, root.n_samples),
+            SampleTiming::Exact => Ticks(0),
+        };
         find_loops(&mut root);
         let flows = learn_flows([&root], LoopSource::LearnedSampled);
         identify_loops(&mut root, &flows, Acceptance::sampled(period), &|id| self.paths.known_by(id));
@@ -221,6 +234,11 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);
             }
+            if accepted.is_empty() && matches!(node.id, StaticId::FoundLoop { .. }) {
+                // That it is a loop was a guess, and there is nothing to show.
+                path.pop();
+                return;
+            }
             // Without the root.
             let path = path[1..].to_vec();
             records.push(LoopRecord {
@@ -240,7 +258,9 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
 
 /// Gives the records of [`outermost_loops`] the clusters of their iterations, walking the tree in the same order.
 fn set_clusters<'r>(node: &Node, records: &mut impl Iterator<Item = &'r mut LoopRecord>) {
+    let is_empty = |body: &LoopBody| body.map.n_accepted() == 0;
     match node.as_loop() {
+        Some(body) if is_empty(body) && matches!(node.id, StaticId::FoundLoop { .. }) => {}
         Some(body) => {
             if let Some(record) = records.next() {
                 record.n_clusters = body.clusters.len() as u32;

@@ -29,6 +29,7 @@ mod serialised_output;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use location::SampleTiming;
 pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
 
 use crate::cluster::cluster;

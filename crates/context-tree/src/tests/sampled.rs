@@ -93,3 +93,19 @@ fn what_samples_leave_in_doubt_is_told() {
     let codes: Vec<_> = report.notices.iter().map(|notice| (notice.code, notice.count)).collect();
     assert_eq!(codes, [(ouzel_model::NoticeCode::UncertainInstances, 1)]);
 }
+
+#[test]
+fn samples_of_accelerators_are_exact() {
+    let stream = |rank: u32, long: u64| {
+        let mut line = format!("{rank}.gpu0: sample kernel @0");
+        for i in 1..20 {
+            let time = 100 * i;
+            line.push_str(&format!(", sample - @{}, sample kernel @{time}", time - long));
+        }
+        line + ", sample - @2000"
+    };
+    // Busy for 60 or 80 of 100 ticks: less than the time between two samples, which is no period.
+    let output = trees(&ToyTrace::new(&[stream(0, 40), stream(1, 20)].join("\n")));
+    let group = only(output);
+    assert_eq!((group.period.0, group.clusters.len()), (0, 2));
+}
