@@ -429,11 +429,8 @@ impl Material {
         let threads = threads.and_then(|threads| threads.comparable(has_teams));
         // Without names it is unknown which regions compute and which wait.
         let group = phases.main_group();
-        let losses = if lost_definitions {
-            Vec::new()
-        } else {
-            losses::losses(profile, definitions, classes, group)
-        };
+        let losses =
+            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes, group) };
         let interest = threads
             .as_ref()
             .ok()

@@ -55,13 +55,9 @@ fn what(finding: &Finding) -> (FindingKind, Vec<std::sync::Arc<str>>, Vec<u32>) 
 
 #[test]
 fn segments_and_findings_of_samples_are_those_of_exact_events() {
-    for (n_ranks, seed, part, jitter, lost) in [
-        (24, 1, 50, 0, 0),
-        (48, 2, 20, 5, 0),
-        (48, 3, 20, 5, 50),
-        (64, 4, 10, 10, 20),
-        (40, 5, 5, 10, 50),
-    ] {
+    for (n_ranks, seed, part, jitter, lost) in
+        [(24, 1, 50, 0, 0), (48, 2, 20, 5, 0), (48, 3, 20, 5, 50), (64, 4, 10, 10, 20), (40, 5, 5, 10, 50)]
+    {
         let app = OutputApplication::of_ranks(n_ranks, seed);
         let simulated = app.run();
         let period = app.iteration / part;

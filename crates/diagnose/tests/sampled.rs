@@ -9,7 +9,7 @@ use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::idle::{IdleRegions, idle_time};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_analyses::time_grid::TimeGrid;
-use ouzel_analyses::time_profile::{Scale, TimeProfile};
+use ouzel_analyses::time_profile::TimeProfile;
 use ouzel_analyses::{By, Per};
 use ouzel_diagnose::ReportAnalyses;
 use ouzel_engine::{AnalysisSet, Pass};
@@ -112,10 +112,7 @@ fn answers(trace: &ToyTrace) -> Vec<String> {
     let mut all: Vec<String> = [By::Region, By::CallPath]
         .map(|by| format!("{:?}", sorted(&profile.table(definitions, by, Per::Location))))
         .to_vec();
-    all.push(format!(
-        "{:?}",
-        run(trace, TimeProfile::new(grid)).table(definitions, By::Region, Scale::default())
-    ));
+    all.push(format!("{:?}", run(trace, TimeProfile::new(grid)).table(definitions, By::Region)));
     all.push(format!("{:?}", run(trace, breakdown).table(definitions)));
     all.push(format!("{:?}", idle_time(&profile, definitions, &idle).table(definitions, Per::Location)));
     let mut set = AnalysisSet::default();

@@ -48,8 +48,8 @@ pub use device::{DeviceCall, DeviceStep};
 pub use error::ReadError;
 pub use events::{
     CHUNK_EVENTS, ChunkBuffer, Collective, CollectiveOp, CollectiveRoot, EventChunk, EventKind, IoMode,
-    IoOperation, Link, LinkEnd, MessageEnd, MetricValue, NamedRecord, Parameter, ParameterValue, Request, RequestEvent,
-    Visit, popped,
+    IoOperation, Link, LinkEnd, MessageEnd, MetricValue, NamedRecord, Parameter, ParameterValue, Request,
+    RequestEvent, Visit, popped,
 };
 pub use filter::{
     Borders, CallFacts, CallTest, Filter, FilterError, LocationTests, NumberSet, Predicate, RankSet,

@@ -407,13 +407,13 @@ mod tests {
 
     fn run(name: &str, n_processes: u64, run_time_ns: u64, regions: &[(&str, u64)]) -> Run {
         let time = |ns| PlaceTime { sum_ns: ns, n_visits: 40, max_ns: Some(ns) };
-        let name = |text: &str| {
+        let named = |text: &str| {
             let (name, source) =
                 text.split_once('@').map_or((text, None), |(name, of)| (name, Some(Arc::from(of))));
             RegionName { name: Arc::from(name), source }
         };
         let call_paths = regions.iter().map(|&(region, ns)| (vec![Arc::from(region)], time(ns))).collect();
-        let regions = regions.iter().map(|&(region, ns)| (name(region), time(ns))).collect();
+        let regions = regions.iter().map(|&(region, ns)| (named(region), time(ns))).collect();
         Run { name: name.into(), n_processes, run_time_ns, regions, call_paths, n_iterations: None }
     }
 

@@ -70,6 +70,7 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
             &path,
             &answer(&trace, PathCalls::new(&path)),
             &Semantics::default().classes(definitions),
+            definitions,
         );
         for pair in path.segments.windows(2) {
             assert_eq!(pair[0].range.end, pair[1].range.start, "{name}");

@@ -98,6 +98,7 @@ fn many_cells_become_few_and_keep_their_sum() {
         names: (0..n).map(|i| i.to_string()).collect(),
         cells: (0..n).map(|i| (i, (i + 1) % n, 2.0)).collect(),
         scale: ColourScale::Logarithmic,
+        palette: None,
     }
     .bounded();
     assert!(matrix.names.len() <= MAX_CELLS);
@@ -139,7 +140,6 @@ fn lanes_of(n: usize) -> Lanes {
         from_lane: None,
         range: (i as f64, i as f64 + 1.0),
         colour: if i.is_multiple_of(2) { Colour::computation() } else { Colour::idle() },
-        palette: None,
     };
     Lanes {
         x_name: "time (s)".to_owned(),

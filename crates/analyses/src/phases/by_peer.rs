@@ -83,7 +83,7 @@ impl PeerRow {
         let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
         let n = self.buckets.len();
         let buckets = ranges.iter().map(|&(from, to)| sum(&self.buckets[from.min(n)..to.min(n)])).collect();
-        PeerRow { location: self.location, log_entries: 0, buckets }
+        PeerRow { location: self.location, log_entries: 0, buckets, program: self.program }
     }
 
     /// Keeps the buckets that end before entry `border`.

@@ -12,8 +12,8 @@ use super::scan::{LogReader, ScannedRecord};
 use crate::position::u32_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommRank, EventKind, Level, LocationId, MessageEnd, MetricId,
-    MetricValue, NamedRecord, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
-    Ticks,
+    MetricValue, NamedRecord, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError,
+    RegionId, Ticks,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
