@@ -200,6 +200,32 @@ class Headline(TypedDict):
     gain_fraction: float
     """``gain_ns / run time``."""
 
+class AcceleratorsCard(TypedDict):
+    """The use of all accelerators together. Times are sums over devices, those of causes over streams."""
+
+    n_devices: int
+    """Devices that run anything."""
+    span_ns: int
+    """From the first operation of each device to its last."""
+    busy_ns: int
+    """Time in which a device runs an operation."""
+    busy_fraction: float
+    """``busy / span``."""
+    communication_ns: int
+    """Time in which a device communicates."""
+    exposed_ns: int
+    """Time in which a device communicates and does not compute."""
+    idle: list[AcceleratorIdle]
+    """Idle time of streams by cause, the longest first; causes without time are left out."""
+
+class AcceleratorIdle(TypedDict):
+    """Idle time of one cause."""
+
+    cause: str
+    """``host_late``, ``host_waits``, ``other_stream``, ``copy``, ``partner``, ``dependency``, ``start_up`` or ``other``."""
+    idle_ns: int
+    """How long, over all streams."""
+
 class EfficiencyCard(TypedDict):
     """Efficiencies of the run, after the POP methodology. All are ratios from 0 to 1; ``parallel = load_balance * communication``."""
 
@@ -217,6 +243,24 @@ class EfficiencyCard(TypedDict):
     """Computing time of the busiest thread or process / run time if transfers took no time; ``None`` if not replayed."""
     transfer: float | None
     """Run time if transfers took no time / run time; ``None`` if not replayed."""
+
+class InterestCard(TypedDict):
+    """What lies between the calls that start and end the parallel program, such as ``MPI_Init`` and ``MPI_Finalize``."""
+
+    start_ns: int
+    """When the first rank left the call that starts the program."""
+    end_ns: int
+    """When the last rank entered the call that ends it."""
+    parallel: float
+    """Mean computing time inside / (``end_ns`` - ``start_ns``)."""
+    load_balance: float
+    """Mean computing time inside / that of the busiest thread or process."""
+    communication: float
+    """Computing time of the busiest thread or process inside / (``end_ns`` - ``start_ns``)."""
+    lost_ns: int
+    """``lost_ns`` of all segments inside."""
+    lost_outside_ns: int
+    """``lost_ns`` of the segments that start-up and end take."""
 
 class Finding(TypedDict):
     """One thing that costs the run time, or the statement that nothing does."""
@@ -242,13 +286,15 @@ class Finding(TypedDict):
     time_range_ns: list[int]
     """Start and end of the part of the run it is about, in nanoseconds since the trace start."""
     gain_ns: int
-    """What the run would gain, in nanoseconds, under the assumption, found as ``gain_by`` says. Not more than what the rank with most time spends in ``call_path`` and ``more_call_paths``, with what they call."""
+    """What the run would gain, in nanoseconds, under the assumption, found as ``gain_by`` says. Not more than what the rank with most time spends in ``call_path`` and ``more_call_paths``, with what they call; for findings from a replay of hosts and streams of accelerators, not more than the run."""
     gain_fraction: float
     """``gain_ns / run time``."""
     gain_by: GainBy
     """How ``gain_ns`` was found."""
     phases_gain_ns: int
     """The gain by the times between synchronisations alone, in nanoseconds."""
+    band_ns: int
+    """Half width of the band around the loss: how far samples can be off; 0 if times are exact. Nothing below its band is a finding."""
     assumption: str
     """Under which assumption."""
     confidence: Confidence
@@ -264,7 +310,7 @@ class Finding(TypedDict):
     varies_like: VariesLike | None
     """What varies over the topology like the time of the call path; ``None`` if nothing does, or no topology has at least eight occupied places."""
 
-FindingKind: TypeAlias = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
+FindingKind: TypeAlias = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "launch_bound", "input_pipeline", "first_use_costs", "memory_churn", "useless_synchronisation", "serialised_streams", "synchronous_copies", "pageable_memory", "straggler", "small_kernels", "exposed_communication", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
 
 class Iterations(TypedDict):
     """Iterations of a part of the run that repeats."""
@@ -385,6 +431,8 @@ class SegmentCard(TypedDict):
     """Waiting of ``paths``."""
     lost_ns: int
     """``imb_sync_ns + sum_wait_ns``."""
+    band: SegmentBand
+    """How far these can be off."""
     diagnosis_row: int
     """Row of the diagnosis table: 0 if nothing is high, 6 if no path explains the imbalance of the synchronisation."""
     diagnosis: str
@@ -397,6 +445,14 @@ class SegmentCard(TypedDict):
     """The significant call paths, most lost first."""
     iterations: NotRequired[list[SegmentIteration]]
     """Each time it occurred. In a report there are none."""
+
+class SegmentBand(TypedDict):
+    """Half widths of the losses of a segment: how far samples can be off; 0 if times are exact. A loss that is not greater than its band is 0."""
+
+    imb_sync_ns: int
+    """Of ``imb_sync_ns``."""
+    sum_wait_ns: int
+    """Of ``sum_wait_ns``."""
 
 class SegmentPath(TypedDict):
     """One call path of a segment."""
@@ -417,6 +473,8 @@ class SegmentPath(TypedDict):
     """Imbalance, added up over iterations."""
     wait_ns: int
     """Waiting, added up over iterations."""
+    band_ns: int
+    """Half width of the band around the greater of the two: how far samples can be off; 0 if times are exact."""
     imb_total_ns: int | None
     """Imbalance of the ranks' times over the whole run; ``None`` if the path occurs in other segments, too."""
     most_rank: int | None
@@ -440,6 +498,22 @@ class SegmentIteration(TypedDict):
     sum_wait_ns: int
     """Waiting of the call paths."""
 
+class AlignmentCard(TypedDict):
+    """How far the run could be cut into segments."""
+
+    by: Literal["synchronisations", "context_trees"]
+    """How it is known which synchronisations of different ranks are one: ``synchronisations`` if all make the same ones in the same order, ``context_trees`` if what the ranks did was aligned in order and time, as not each shows every synchronisation."""
+    period_ns: int | None
+    """The longest sampling period of those compared, in nanoseconds; ``None`` if times are exact."""
+    limits: list[str]
+    """What samples do not show; ``[]`` if times are exact."""
+    complete: bool
+    """From beginning to end."""
+    n_synchronisations: int
+    """Synchronisations of all that were used."""
+    reason: str | None
+    """Why not further, in words."""
+
 class Loss(TypedDict):
     """Time lost at one call path."""
 
@@ -451,6 +525,8 @@ class Loss(TypedDict):
     """``file:line`` of the last region; ``None`` if not recorded."""
     lost_ns: int
     """Time lost, by the formula of its kind, in nanoseconds of the run."""
+    band_ns: int
+    """Half width of the band around ``lost_ns``: how far samples can be off; 0 if times are exact. Smaller losses are left out."""
     share_of_run: float
     """``lost_ns / span_ns``."""
     mean_ns: int
@@ -487,12 +563,16 @@ class Report(TypedDict):
     """How far the answer can be trusted. Losses of data are listed before findings."""
     headline: Headline
     """The run in a sentence."""
+    accelerators: AcceleratorsCard | None
+    """How accelerators were used; ``None`` if none ran, or only a part of the run is selected."""
     efficiency: EfficiencyCard | None
     """How well the ranks' time was used; ``None`` where that is not known, see ``efficiency_missing``."""
     efficiency_missing: str | None
     """Why there are no efficiencies; ``None`` if there are."""
     efficiency_left_out: Ranks
     """Ranks whose events are incomplete: efficiencies are over the others."""
+    region_of_interest: InterestCard | None
+    """The run without start-up and end; ``None`` if neither is recorded, or there are no efficiencies."""
     findings: list[Finding]
     """What costs run time and why, most gain first. Each gain is that of its own change; what all gain together is in ``headline``."""
     epochs: list[EpochCard]
@@ -501,6 +581,10 @@ class Report(TypedDict):
     """The segments that lose time, in order of time: those of ``ouzel segments``, without their iterations."""
     projected_run_time_ns: int
     """The run time without the losses in ``segments``."""
+    projected_band_ns: int
+    """Half width of the band around it: how far samples can be off; 0 if times are exact."""
+    alignment: AlignmentCard
+    """How it is known which synchronisations of different ranks are one, and how far."""
     losses: list[Loss]
     """Where time is lost, most first. Uneven work and waiting are two sides of the same loss: they do not add up."""
     next: list[Advice]
@@ -668,16 +752,6 @@ class WaitsData(TypedDict):
     clock_violations: WaitClockViolations
     """Messages that were received before they were sent."""
 
-class AlignmentCard(TypedDict):
-    """How far the run could be cut into segments."""
-
-    complete: bool
-    """From beginning to end."""
-    n_synchronisations: int
-    """Synchronisations of all that were used."""
-    reason: str | None
-    """Why not further, in words."""
-
 class ClusterEntry(TypedDict):
     """Locations that are alike."""
 
@@ -697,6 +771,10 @@ class ClusterEntry(TypedDict):
     """Its id as the trace's files write it."""
     duration_ns: int
     """From its first to its last event, mean over members."""
+    sampling_period_ns: int
+    """Of samples, the longest time between two of one location of ``peers``; 0 of exact events."""
+    tolerance_ns: int
+    """Times of two calls that differ by no more than this count as equal; 0 of exact events."""
     differences: list[PathDifference]
     """Call paths whose mean exclusive time differs from the largest cluster's, most first; ``[]`` for that."""
 
@@ -716,13 +794,15 @@ class LoopEntry(TypedDict):
     peers: Literal["main_thread", "helper_thread", "accelerator_stream"]
     """Which locations run it: ``main_thread``, ``helper_thread`` or ``accelerator_stream``."""
     name: str
-    """The region, if the trace marks it as a loop; else ``loop~NAME``, found by the call NAME that ends its iterations."""
+    """The region, if the trace marks it as a loop; else ``loop~NAME``, found by the call NAME that ends its iterations, or in samples, found in the function NAME."""
     call_path: list[str]
     """Regions from the outermost to the loop if it is one, else to the one around it; empty outside every region."""
     inside_of: list[str]
     """The loops around it that are not regions, outermost first."""
     source: Literal["marked", "binary", "structure-file", "learned-exact", "learned-sampled", "line-order", "tandem-repeat"]
     """How it was detected, e.g. ``marked``, ``tandem-repeat``."""
+    cfg_source: Literal["marked", "binary", "structure-file", "learned-exact", "learned-sampled", "line-order", "tandem-repeat"]
+    """How its iterations are told apart, e.g. ``tandem-repeat``, ``learned-sampled``."""
     is_nested: bool
     """Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop."""
     accepted: int
