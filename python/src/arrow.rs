@@ -3,13 +3,18 @@
 //! Law: integers stay integers, a missing value is null, names are those of the table. Metadata: `name` of the schema;
 //! `unit` and `doc` of each field.
 
+use crate::errors;
 use arrow_array::builder::{ListBuilder, StringBuilder, UInt64Builder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Int8Type, Int32Type};
 use arrow_array::{
-    Array, ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+    Array, ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
+    StringArray, UInt32Array, UInt64Array,
 };
 use arrow_schema::{ArrowError, Field, Metadata, Schema};
 use ouzel::model::{Column, ColumnData, Table};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
 use std::sync::Arc;
 
 /// The table as a stream of one batch.
@@ -85,4 +90,40 @@ fn fits(lengths: impl Iterator<Item = usize>) -> Result<(), ArrowError> {
     Err(ArrowError::InvalidArgumentError(format!(
         "a column has {n_bytes} bytes of text, and Arrow takes 2 GiB"
     )))
+}
+
+/// Appends the values of an array of one of the types that event columns have; a missing value is `None`.
+pub fn append_values(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
+    macro_rules! append {
+        ($array:expr) => {
+            for value in $array.iter() {
+                list.append(value)?;
+            }
+        };
+    }
+    let any = array.as_any();
+    if let Some(values) = any.downcast_ref::<UInt64Array>() {
+        append!(values);
+    } else if let Some(values) = any.downcast_ref::<UInt32Array>() {
+        append!(values);
+    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
+        append!(values);
+    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int8Type>>() {
+        let texts = coded
+            .downcast_dict::<StringArray>()
+            .ok_or_else(|| errors::failed("a text column without texts"))?;
+        for value in texts {
+            list.append(value)?;
+        }
+    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
+        let texts = coded
+            .downcast_dict::<StringArray>()
+            .ok_or_else(|| errors::failed("a text column without texts"))?;
+        for value in texts {
+            list.append(value)?;
+        }
+    } else {
+        return Err(errors::failed("a column of an unknown type"));
+    }
+    Ok(())
 }

@@ -38,12 +38,14 @@ impl MultiRun {
 
 #[doc = prose!("multi_run_analysis")]
 #[pyfunction]
-#[pyo3(signature = (traces, names=None))]
+#[pyo3(signature = (traces, names=None, *, call_paths=false))]
 pub fn multi_run_analysis(
     py: Python<'_>,
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
+    call_paths: bool,
 ) -> PyResult<Py<MultiRun>> {
+    let by = if call_paths { By::CallPath } else { By::Region };
     let all = gathered(py, traces, names, |name, trace, options| {
         let definitions = trace.definitions();
         let answer = trace.ask(CallPathProfile, options)?;
@@ -51,13 +53,13 @@ pub fn multi_run_analysis(
         Ok(answer.map(|profile| Run::new(name, &profile, definitions, range)))
     })?;
     let Gathered { first, outputs: runs, coverage, notices } = all;
-    let output = multi_run(&runs, By::Region);
+    let output = multi_run(&runs, by);
     let table = |output| {
         let answer = Answer { output, coverage, run_range: None, notices: notices.clone() };
         Table::new(py, answer, first.definitions())
     };
     let runs = Py::new(py, table(output.scaling_table())?)?;
-    Py::new(py, PyClassInitializer::from(table(output.table(By::Region))?).add_subclass(MultiRun { runs }))
+    Py::new(py, PyClassInitializer::from(table(output.table(by))?).add_subclass(MultiRun { runs }))
 }
 
 /// What was asked of several traces.
@@ -110,11 +112,12 @@ pub(crate) fn gathered<T: Send>(
 
 #[doc = prose!("multirun_analysis")]
 #[pyfunction]
-#[pyo3(signature = (traces, names=None))]
+#[pyo3(signature = (traces, names=None, *, call_paths=false))]
 pub fn multirun_analysis(
     py: Python<'_>,
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
+    call_paths: bool,
 ) -> PyResult<Py<MultiRun>> {
-    multi_run_analysis(py, traces, names)
+    multi_run_analysis(py, traces, names, call_paths)
 }

@@ -7,6 +7,7 @@
 //!
 //! Law: nothing is read before it is requested; a stream holds one group of locations at a time.
 
+use crate::arrow;
 use crate::cluster;
 use crate::errors;
 use crate::frames::helper;
@@ -522,7 +523,7 @@ impl EventRows {
         for (i, field) in self.schema.fields().iter().enumerate() {
             let list = PyList::empty(py);
             for batch in &self.batches {
-                append_values(&list, batch.column(i))?;
+                arrow::append_values(&list, batch.column(i))?;
             }
             dict.set_item(field.name(), list)?;
         }
@@ -580,40 +581,6 @@ impl EventIterator {
             Err(notices) => errors::warn(py, &notices).map(|()| None),
         }
     }
-}
-
-/// Appends the values of an array of one of the types that event columns have; a missing value is `None`.
-fn append_values(list: &Bound<'_, PyList>, array: &ArrayRef) -> PyResult<()> {
-    macro_rules! append {
-        ($array:expr) => {
-            for value in $array.iter() {
-                list.append(value)?;
-            }
-        };
-    }
-    let any = array.as_any();
-    if let Some(values) = any.downcast_ref::<UInt64Array>() {
-        append!(values);
-    } else if let Some(values) = any.downcast_ref::<UInt32Array>() {
-        append!(values);
-    } else if let Some(values) = any.downcast_ref::<Float64Array>() {
-        append!(values);
-    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int8Type>>() {
-        let texts =
-            coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
-        for value in texts {
-            list.append(value)?;
-        }
-    } else if let Some(coded) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
-        let texts =
-            coded.downcast_dict::<StringArray>().ok_or_else(|| failed("a text column without texts"))?;
-        for value in texts {
-            list.append(value)?;
-        }
-    } else {
-        return Err(failed("a column of an unknown type"));
-    }
-    Ok(())
 }
 
 #[doc = prose!("events_of")]

@@ -279,6 +279,8 @@ mod tests {
                     "others" => matches!(command, "compare" | "efficiency"),
                     "out" => command == "convert",
                     "spectra" => command == "correlate",
+                    // It makes a directory of its own.
+                    "directory" | "finish" => command == "record",
                     _ => false,
                 };
                 assert!(is_known, "{command}: is {arg} read or written?");

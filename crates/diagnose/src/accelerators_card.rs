@@ -68,15 +68,20 @@ impl AcceleratorsCard {
                 units::time(self.exposed_ns)
             );
         }
-        let causes = self
-            .idle
-            .iter()
-            .take(4)
-            .map(|it| format!("{} {}", it.cause.replace('_', " "), units::time(it.idle_ns)));
+        let causes =
+            self.idle.iter().take(4).map(|it| format!("{} {}", in_words(it.cause), units::time(it.idle_ns)));
         let causes: Vec<String> = causes.collect();
         if !causes.is_empty() {
             text += &format!("; streams idle: {}", causes.join(", "));
         }
         text
+    }
+}
+
+/// The cause as the page says it.
+fn in_words(cause: &str) -> String {
+    match cause {
+        "partner" => "others late to a collective".to_owned(),
+        _ => cause.replace('_', " "),
     }
 }

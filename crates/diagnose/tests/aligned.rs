@@ -115,7 +115,7 @@ fn segments_and_findings_of_samples_are_those_of_exact_events() {
 fn run_of(n_ranks: usize, n: usize, work: impl Fn(usize, usize) -> usize) -> ToyTrace {
     let mut text = String::new();
     for rank in 0..n_ranks {
-        write!(text, "{rank}: enter main @0").unwrap();
+        write!(text, "{rank}: enter main @0").expect("text has room");
         for i in 0..n {
             let start = 10_000 * i;
             let (come, end) = (start + work(rank, i), start + 10_000);
@@ -123,9 +123,9 @@ fn run_of(n_ranks: usize, n: usize, work: impl Fn(usize, usize) -> usize) -> Toy
                 text,
                 ", enter work @{start}, leave @{come}, enter MPI_Barrier @{come}, collective barrier @{end}, leave @{end}"
             )
-            .unwrap();
+            .expect("text has room");
         }
-        writeln!(text, ", leave @{}", 10_000 * n).unwrap();
+        writeln!(text, ", leave @{}", 10_000 * n).expect("text has room");
     }
     ToyTrace::new(&text)
 }

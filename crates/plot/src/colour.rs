@@ -274,7 +274,7 @@ mod tests {
                 for (j, b) in colours.iter().enumerate().skip(i + 1) {
                     let steps = a.rgb.iter().zip(b.rgb).map(|(a, b)| u32::from(a.abs_diff(b)));
                     let distance: u32 = steps.sum();
-                    assert!(30 <= distance, "{} {} and {} {}", names[i], a.css(), names[j], b.css());
+                    assert!(25 <= distance, "{} {} and {} {}", names[i], a.css(), names[j], b.css());
                 }
             }
         }

@@ -109,7 +109,7 @@ mod tests {
         }
         let filter =
             Filter { regions: vec!["MPI_*".to_owned()], time_ns: Some((0, 2_000_000)), ..Filter::default() };
-        assert_eq!(origin(Path::new("/x/run"), &filter), "run · from 0 s to 2 ms · MPI_*");
+        assert_eq!(origin(Path::new("/x/run"), &filter), "run · from 0 s to 2.000 ms · MPI_*");
     }
 
     #[test]

@@ -322,7 +322,7 @@ def efficiencies(
     traces: Sequence[Trace],
     names: Sequence[str] | None = None,
     *,
-    per: Literal["segment", "iteration", "cluster"] | None = None,
+    per: Literal["segment", "iteration", "cluster", "program"] | None = None,
     hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
     scaling: Literal["strong", "weak"] | None = None,
     rules: str | os.PathLike[str] | None = None,
@@ -339,16 +339,20 @@ def efficiencies(
 def licenses() -> list[dict[str, Any]]:
     """Third-party crates in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
 
-def multi_run_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
+def multi_run_analysis(
+    traces: Sequence[Trace], names: Sequence[str] | None = None, *, call_paths: bool = False
+) -> MultiRun:
     """Exclusive time of each region in each of several runs, in total and as mean over processes, costliest first.
 
-    One row for each region and run; ``None`` if a run does not call the region. ``.runs`` has speed-up and efficiency.
+    One row for each region (with ``call_paths=True``, each call path) and run; ``None`` if a run does not call the region. ``.runs`` has speed-up and efficiency.
     ``names``: names of the runs, their paths by default. Raises ``ValueError`` if there is no trace, or if the number
     of names differs from that of traces. Pipit: operation ``multi_run_analysis`` in the paper, ``multirun_analysis`` in
     the code.
     """
 
-def multirun_analysis(traces: Sequence[Trace], names: Sequence[str] | None = None) -> MultiRun:
+def multirun_analysis(
+    traces: Sequence[Trace], names: Sequence[str] | None = None, *, call_paths: bool = False
+) -> MultiRun:
     """The same as :func:`multi_run_analysis`, under the name in Pipit's code."""
 
 def open_profile(path: str | os.PathLike[str], *, memory_limit: int | str | None = None) -> Profile:
@@ -799,7 +803,7 @@ class Trace:
     def efficiency(
         self,
         *,
-        per: Literal["segment", "iteration", "cluster"] | None = None,
+        per: Literal["segment", "iteration", "cluster", "program"] | None = None,
         hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
         rules: str | os.PathLike[str] | None = None,
     ) -> Table:

@@ -309,7 +309,7 @@ mod tests {
             }
             SortedCounts::from(counts).counts
         };
-        let (a, b) = (add(&[0..n]), add(&[n / 2..n, 0..n / 2]));
+        let (a, b) = (add(&[0..n / 3, n / 3..n]), add(&[n / 2..n, 0..n / 2]));
         assert!(a == b && a.len() <= MAX_TIMES && MAX_TIMES / 2 < a.len(), "{} {}", a.len(), b.len());
         assert_eq!(a.iter().map(|it| u64::from(it.n_enters)).sum::<u64>(), n);
     }

@@ -117,7 +117,7 @@ impl RuleArgs {
 /// How often samples were taken.
 #[derive(Debug, Args)]
 pub struct PeriodArgs {
-    /// Time between samples, e.g. 1ms, if the trace or its samples say it wrong; calls of twice as much may be noise
+    /// Time between samples, e.g. 1ms, where the trace says it wrong; calls of twice as much may be noise
     #[arg(long = "period", value_name = "TIME", value_parser = super::time_range::parse_duration)]
     pub ns: Option<u64>,
 }

@@ -21,7 +21,7 @@ use ouzel_plot::pictures;
 use std::sync::Arc;
 
 pub const COMMAND: Command =
-    Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always(), Need::Streams.with("--by cause")]);
+    Command::about_a_run::<IdleArgs>("idle", &[Need::Calls.always(), Need::Streams.with("--by")]);
 
 /// How long each rank waits
 #[derive(Debug, Args)]

@@ -31,8 +31,9 @@ Examples:
   eval \"$(ouzel record --env -o run1)\"; srun ./app; ouzel record --finish run1    in a job script
   ouzel record --dry-run -- ./app                        what can be recorded here
 
-Recorded are calls of MPI in C and Fortran (Open MPI, MPICH and libraries made from it), with messages, collective
-operations and communicators, and functions of code compiled with -finstrument-functions (GCC, Clang, gfortran).
+A recording has the calls of MPI in C and Fortran (Open MPI, MPICH and libraries made from it), with
+messages, collective operations and communicators, and the functions of code that is compiled with
+-finstrument-functions (GCC, Clang, gfortran).
 DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
 Standard output and the exit code are those of COMMAND. More: docs/record.md"
 )]

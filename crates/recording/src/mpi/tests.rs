@@ -150,6 +150,7 @@ impl Program {
     fn call_changing(&mut self, name: &str, before: Vec<Word>, after: Vec<Word>) -> Vec<String> {
         let function = Self::named(name);
         assert_eq!(before.len(), function.parameters.len(), "{name}");
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
         let begun: Begun = self.with(function, &Words(before), |call| call.before());
         self.with(function, &Words(after), |call| call.after(&begun));
         std::mem::take(&mut self.lines.0)

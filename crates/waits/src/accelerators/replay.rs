@@ -326,7 +326,7 @@ impl DeviceReplay {
         let (start, end) = (|it: u32| n + 2 * it, |it: u32| n + 2 * it + 1);
         if point < n {
             let it = &self.calls[(point / 2) as usize];
-            if point % 2 == 0 {
+            if point.is_multiple_of(2) {
                 it.before.into_iter().for_each(|before| f(leave(before)));
             } else {
                 f(enter(point / 2));
@@ -339,7 +339,7 @@ impl DeviceReplay {
         }
         let number = (point - n) / 2;
         let it = &self.operations[number as usize];
-        if (point - n) % 2 == 0 {
+        if (point - n).is_multiple_of(2) {
             it.before.into_iter().chain(it.awaited).for_each(|other| f(end(other)));
             it.launch.into_iter().for_each(|launch| f(enter(launch)));
         } else {
@@ -411,7 +411,7 @@ impl DeviceReplay {
             let number = ((point - n) / 2) as usize;
             let it = &self.operations[number];
             let beside = usize::from(lengths.is_beside[number]);
-            if (point - n) % 2 == 0 {
+            if (point - n).is_multiple_of(2) {
                 let launched = it.launch.map_or(0, |launch| times.enter[launch as usize]);
                 let follows = free[it.stream as usize][beside] + lengths.follow[number];
                 let awaited = it.awaited.map_or(0, |other| times.end[other as usize]) + lengths.event[number];

@@ -138,10 +138,8 @@ impl StreamFold {
                 EventKind::Parameter if !kept.values.is_empty() => {
                     while let Some(it) = popped(&mut parameters, row, |it| it.row) {
                         let known = kept.values.iter().find(|(id, _)| *id == it.parameter);
-                        let (Some(nth), Some((_, value))) = (self.open(), known) else { continue };
-                        if let ParameterValue::U64(number) = it.value {
-                            self.done.details.values.push((nth, *value, number));
-                        }
+                        let value = self.open().zip(known).zip(number_of(&it.value));
+                        self.done.details.values.extend(value.map(|((nth, &(_, kind)), n)| (nth, kind, n)));
                     }
                 }
                 EventKind::CollectiveEnd if !kept.values.is_empty() || !kept.states.is_empty() => {
@@ -160,7 +158,7 @@ impl StreamFold {
 impl StreamFold {
     /// The number of the operation that runs.
     fn open(&self) -> Option<u32> {
-        (0 < self.depth).then(|| self.done.operations.len() as u32).and_then(|n| n.checked_sub(1))
+        (0 < self.depth).then_some(self.done.operations.len() as u32).and_then(|n| n.checked_sub(1))
     }
 }
 
@@ -311,4 +309,12 @@ fn launches<'a>(links: &mut &'a [Link], row: usize) -> impl Iterator<Item = u64>
 /// Whether the host waits.
 pub(crate) fn is_await(step: DeviceStep) -> bool {
     matches!(step, DeviceStep::AwaitStream(_) | DeviceStep::AwaitDevice(_) | DeviceStep::AwaitEvent(_))
+}
+
+/// A number that is no less than zero.
+fn number_of(value: &ParameterValue) -> Option<u64> {
+    match value {
+        ParameterValue::U64(number) => Some(*number),
+        _ => None,
+    }
 }
