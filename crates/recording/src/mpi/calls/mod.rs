@@ -1,6 +1,6 @@
 //! What a call of MPI means: the events between its enter and its leave.
 //!
-//! [`before`] looks at the arguments when the call begins, [`after`] at the results when it has ended.
+//! `before` looks at the arguments when the call begins, `after` at the results when it has ended.
 //! Law: a message is sent when its call begins, and received when the call ends that completes it.
 
 mod completions;
