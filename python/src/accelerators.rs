@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 
 #[pymethods]
 impl Trace {
+    #[doc = prose!("Trace.kernels")]
     #[pyo3(signature = (*, by="kernel", table="rows"))]
     fn kernels(&self, py: Python<'_>, by: &str, table: &str) -> PyResult<Table> {
         let choices =
