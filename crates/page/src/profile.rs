@@ -1,8 +1,9 @@
 //! The page about a stored profile: words and tables, no pictures of time.
 
+use crate::document::{document, section};
 use crate::report_sections::{call_path, efficiency_table, meter, trust};
-use crate::{STYLE, section, shown, units};
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use crate::units;
+use maud::{Markup, html};
 use ouzel::Asked;
 use ouzel::diagnose::ProfileReport;
 use ouzel::diagnose::profile::{ProfileImbalance, WaitingClass};
@@ -14,57 +15,41 @@ const MAX_CALL_PATHS: usize = 60;
 pub fn of_profile(report: &ProfileReport, asked: &Asked) -> String {
     let is_clean = report.trust.is_clean();
     let facts = [report.profile.facts(), report.profile.further_facts()].concat().join(" · ");
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "ouzel " (env!("CARGO_PKG_VERSION")) };
-                title { "Ouzel: " (asked.path()) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                a.skip href="#main" { "Skip to the report" }
-                header {
-                    p.soft.small { span.path { (asked.path()) } }
-                    h1 { (report.headline) }
-                    p.facts.small { (facts) }
-                }
-                main id="main" {
-                    @if !is_clean { (section("trust", "How far to trust it", &trust(&report.trust))) }
-                    @if !report.imbalances.is_empty() {
-                        (section("findings", "Uneven work", &imbalances(&report.imbalances)))
-                    }
-                    @if !report.slow_ranks.is_empty() {
-                        (section("slow", "Ranks that take longer for the same visits", &html! {
-                            ul { @for slow in &report.slow_ranks { li { (slow.sentence) } } }
-                        }))
-                    }
-                    @if !report.waiting.is_empty() {
-                        (section("waiting", "Waiting, as the tool that wrote the profile measured it", &waiting(&report.waiting)))
-                    }
-                    @if !report.delays.is_empty() {
-                        (section("delays", "What makes others wait, by the waits that follow", &waiting(&report.delays)))
-                    }
-                    (section("efficiencies", "How well the time was used", &efficiencies(report)))
-                    @if !report.shares.is_empty() {
-                        (section("shares", "What the threads' time is spent on", &shares(report)))
-                    }
-                    @if !report.call_paths.is_empty() {
-                        (section("call-paths", "Where the time is, by call path", &call_paths(report)))
-                    }
-                    (section("causes", "Causes, in brief", &causes(report, asked)))
-                    (section("unknown", "What this profile cannot tell", &html! {
-                        ul { @for sentence in &report.unknown { li { (sentence) } } }
-                    }))
-                    @if is_clean { (section("trust", "How far to trust it", &trust(&report.trust))) }
-                }
-                footer { p { "Made by ouzel " (env!("CARGO_PKG_VERSION")) "." } }
-            }
-        }
+    let header = html! {
+        p.soft.small { span.path { (asked.path()) } }
+        h1 { (report.headline) }
+        p.facts.small { (facts) }
     };
-    shown(&page.into_string())
+    let main = html! {
+        @if !is_clean { (section("trust", "How far to trust it", &trust(&report.trust))) }
+        @if !report.imbalances.is_empty() {
+            (section("findings", "Uneven work", &imbalances(&report.imbalances)))
+        }
+        @if !report.slow_ranks.is_empty() {
+            (section("slow", "Ranks that take longer for the same visits", &html! {
+                ul { @for slow in &report.slow_ranks { li { (slow.sentence) } } }
+            }))
+        }
+        @if !report.waiting.is_empty() {
+            (section("waiting", "Waiting, as the tool that wrote the profile measured it", &waiting(&report.waiting)))
+        }
+        @if !report.delays.is_empty() {
+            (section("delays", "What makes others wait, by the waits that follow", &waiting(&report.delays)))
+        }
+        (section("efficiencies", "How well the time was used", &efficiencies(report)))
+        @if !report.shares.is_empty() {
+            (section("shares", "What the threads' time is spent on", &shares(report)))
+        }
+        @if !report.call_paths.is_empty() {
+            (section("call-paths", "Where the time is, by call path", &call_paths(report)))
+        }
+        (section("causes", "Causes, in brief", &causes(report, asked)))
+        (section("unknown", "What this profile cannot tell", &html! {
+            ul { @for sentence in &report.unknown { li { (sentence) } } }
+        }))
+        @if is_clean { (section("trust", "How far to trust it", &trust(&report.trust))) }
+    };
+    document(asked, &header, &main, &Markup::default())
 }
 
 fn imbalances(found: &[ProfileImbalance]) -> Markup {
