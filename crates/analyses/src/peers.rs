@@ -7,7 +7,7 @@
 //! This module does not compare anything.
 
 use ouzel_engine::SelectionCx;
-use ouzel_model::{LocationGroupId, LocationId, LocationKind};
+use ouzel_model::{Location, LocationGroupId, LocationId, LocationKind, WorldRank};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -15,12 +15,24 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerKind {
-    /// The first CPU thread of each process; where there is none, its first location of unknown kind.
+    /// The first CPU thread of each process, which is a rank where the trace has ranks; where there is none, its first location of unknown kind.
     MainThread,
     /// Every other CPU thread.
     HelperThread,
     /// Streams of accelerators.
     AcceleratorStream,
+}
+
+impl PeerKind {
+    /// What one and several members are called; processes that `are_ranked` are known by their ranks.
+    pub fn in_words(self, are_ranked: bool) -> (&'static str, &'static str) {
+        match self {
+            PeerKind::MainThread if are_ranked => ("rank", "ranks"),
+            PeerKind::MainThread => ("process", "processes"),
+            PeerKind::HelperThread => ("helper thread", "helper threads"),
+            PeerKind::AcceleratorStream => ("accelerator stream", "accelerator streams"),
+        }
+    }
 }
 
 /// Locations that are compared with each other.
@@ -47,7 +59,12 @@ impl PeerGroups {
         let mut selected = cx.selection.locations.clone();
         let is_unknown = |id: LocationId| definitions.location(id).kind == LocationKind::Unknown;
         selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, is_unknown(id), id));
-        let mut seen: BTreeSet<LocationGroupId> = BTreeSet::new();
+        // Profilers write groups of their own beside a process, under its rank.
+        let process = |location: &Location| match location.rank {
+            Some(rank) => (Some(rank), None),
+            None => (None, Some(location.group)),
+        };
+        let mut seen: BTreeSet<(Option<WorldRank>, Option<LocationGroupId>)> = BTreeSet::new();
         let mut by_kind = [
             (PeerKind::MainThread, Vec::new()),
             (PeerKind::HelperThread, Vec::new()),
@@ -58,7 +75,9 @@ impl PeerGroups {
             let slot = match location.kind {
                 LocationKind::Metric => continue,
                 LocationKind::AcceleratorStream => 2,
-                LocationKind::CpuThread | LocationKind::Unknown => usize::from(!seen.insert(location.group)),
+                LocationKind::CpuThread | LocationKind::Unknown => {
+                    usize::from(!seen.insert(process(location)))
+                }
             };
             by_kind[slot].1.push(id);
         }

@@ -158,10 +158,6 @@ fn of_group(group: &TreeGroup, profile: &ProfileOutput, definitions: &Definition
 impl ClusterEntry {
     /// What its members are called, singular and plural.
     pub fn peers_in_words(&self) -> (&'static str, &'static str) {
-        match self.peers {
-            PeerKind::MainThread => ("rank", "ranks"),
-            PeerKind::HelperThread => ("helper thread", "helper threads"),
-            PeerKind::AcceleratorStream => ("accelerator stream", "accelerator streams"),
-        }
+        self.peers.in_words(self.representative_rank.is_some())
     }
 }

@@ -53,6 +53,7 @@ impl RegionOfInterest {
             run_time,
             processes: threads.processes.clone(),
             threads: threads.threads.iter().map(inside).collect(),
+            has_streams: threads.has_streams,
         };
         let run = RunEfficiency::new(&threads, Err(Reason::new("the replay is of the whole run")));
         Some(RegionOfInterest { range, run })

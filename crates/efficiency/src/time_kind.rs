@@ -61,8 +61,12 @@ pub(crate) fn path_kinds(
             return None;
         }
         let (region, class) = (definitions.region(id), classes[id.index()]);
-        let above = call_paths.parent(path).index();
-        let (kind, passed_on) = kind_within(inherited[above], region, class);
+        let caller = call_paths.parent(path);
+        let above = caller.index();
+        let (kind, passed_on) = match caller == CallPathTree::ROOT && is_program(region) {
+            true => (TimeKind::Computation, None),
+            false => kind_within(inherited[above], region, class),
+        };
         inherited[path.index()] = passed_on;
         let is_region = kinds[above].parallel.is_none() && is_parallel(region, class);
         let parallel = if is_region { Some(id) } else { kinds[above].parallel };
@@ -80,10 +84,7 @@ pub fn kinds_in_profile(tree: &CallTree, regions: &[Region], classes: &[Class]) 
         let caller = node.parent.map(ouzel_model::CallPathId::index);
         let above = caller.and_then(|caller| inherited[caller]);
         let id = node.region.index();
-        // Tools put the program and its threads at the root as regions of their own: what is called there is no part
-        // of the measurement system.
-        let is_program = node.parent.is_none() && regions[id].paradigm == Paradigm::MeasurementSystem;
-        let (kind, passed_on) = match is_program {
+        let (kind, passed_on) = match node.parent.is_none() && is_program(&regions[id]) {
             true => (TimeKind::Computation, None),
             false => kind_within(above, &regions[id], classes[id]),
         };
@@ -95,6 +96,12 @@ pub fn kinds_in_profile(tree: &CallTree, regions: &[Region], classes: &[Class]) 
         inherited.push(passed_on);
     }
     kinds
+}
+
+/// Whether a region at the root stands for the program or a thread: tools put these there as regions of their own, and
+/// what is called there is no part of the measurement system.
+fn is_program(region: &Region) -> bool {
+    region.paradigm == Paradigm::MeasurementSystem
 }
 
 /// What time in a call of `region` is spent on, where its callers pass on `inherited`; and what it passes on itself.

@@ -4,7 +4,7 @@ use crate::time_kind::{PathKind, TimeKind, path_kinds};
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::semantics::Class;
 use ouzel_analyses::{Process, Processes, runs_on_cpu};
-use ouzel_model::{Definitions, LocationId, RegionId, Ticks};
+use ouzel_model::{Definitions, LocationId, LocationKind, RegionId, Ticks};
 use std::collections::BTreeMap;
 
 /// The CPU threads of a run whose events are complete.
@@ -16,6 +16,8 @@ pub struct Threads {
     pub processes: Vec<Process>,
     /// By process, the first thread of each first; then by location.
     pub threads: Vec<ThreadTimes>,
+    /// Whether streams of accelerators ran something.
+    pub has_streams: bool,
 }
 
 /// What a thread spends its time on. What is left of the run is waiting for other threads, or nothing at all.
@@ -135,9 +137,12 @@ impl Threads {
         let processes = Processes::new(profile, definitions);
         let mut threads = Vec::new();
         let mut has_threads = false;
+        let mut has_streams = false;
         let mut last = None;
         for (process, location) in processes.members() {
             if !runs_on_cpu(definitions, location.location) {
+                let kind = definitions.location(location.location).kind;
+                has_streams |= kind == LocationKind::AcceleratorStream && !location.rows.is_empty();
                 continue;
             }
             has_threads = true;
@@ -153,7 +158,7 @@ impl Threads {
         if run_time == Ticks(0) {
             return Err(Unavailable::NoTime);
         }
-        Ok(Threads { run_time, processes: processes.list, threads })
+        Ok(Threads { run_time, processes: processes.list, threads, has_streams })
     }
 
     /// The same if it means something to compare the threads with each other: they share the work of one program, which
@@ -165,7 +170,7 @@ impl Threads {
     pub fn comparable(self, has_teams: bool) -> Result<Threads, Unavailable> {
         let drives = |thread: &ThreadTimes| 0 < thread.launches.0 || 0 < thread.device_waits.0;
         let is_unranked = |thread: &ThreadTimes| self.processes[thread.process].rank.is_none();
-        if self.threads.iter().any(drives) {
+        if self.has_streams || self.threads.iter().any(drives) {
             Err(Unavailable::Accelerators)
         } else if 1 < self.n_processes() && self.threads.iter().any(is_unranked) {
             Err(Unavailable::NoRanks)

@@ -160,12 +160,11 @@ pub fn ranks_of(pictures: &Pictures<'_>, cluster: &Cluster) -> Vec<u32> {
 
 /// `rank 0`, `496 ranks`, `15 helper threads`.
 pub fn size(pictures: &Pictures<'_>, cluster: &Cluster) -> String {
-    let n = cluster.members.len() as u64;
-    match (cluster.kind, &*ranks_of(pictures, cluster)) {
-        (PeerKind::MainThread, [rank]) => format!("rank {rank}"),
-        (PeerKind::MainThread, _) => units::counted(n, "rank", "ranks"),
-        (PeerKind::HelperThread, _) => units::counted(n, "helper thread", "helper threads"),
-        (PeerKind::AcceleratorStream, _) => units::counted(n, "stream", "streams"),
+    let ranks = ranks_of(pictures, cluster);
+    let (one, many) = cluster.kind.in_words(!ranks.is_empty());
+    match (cluster.kind, &*ranks) {
+        (PeerKind::MainThread, [rank]) => format!("{one} {rank}"),
+        _ => units::counted(cluster.members.len() as u64, one, many),
     }
 }
 

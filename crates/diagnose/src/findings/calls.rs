@@ -14,7 +14,7 @@ use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
-use super::words::{capitalised, peer, plural};
+use super::words::{capitalised, plural};
 use super::work::{iterations, range_of};
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
@@ -308,7 +308,7 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
                 false => format!(
                     "{} in these calls according to samples, summed over {}s",
                     cx.time(total),
-                    peer(cx.group.kind)
+                    cx.peers_in_words().0
                 ),
             },
             "gain = Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the \

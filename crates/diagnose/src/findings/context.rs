@@ -55,16 +55,21 @@ impl<'a> Context<'a> {
         self.group.locations.iter().all(|&location| self.rank(location).is_some())
     }
 
+    /// What one of the peers and several of them are called.
+    pub(crate) fn peers_in_words(&self) -> (&'static str, &'static str) {
+        self.group.kind.in_words(self.are_ranks())
+    }
+
     /// "even the busiest rank", or "the rank" where there is only one.
     pub(crate) fn even_the_busiest(&self) -> String {
-        let one = words::peer(self.group.kind);
+        let (one, _) = self.peers_in_words();
         if self.n_peers() == 1 { format!("the {one}") } else { format!("even the busiest {one}") }
     }
 
     /// "all ranks", or "the rank" where there is only one.
     pub(crate) fn all_peers(&self) -> String {
-        let one = words::peer(self.group.kind);
-        if self.n_peers() == 1 { format!("the {one}") } else { format!("all {one}s") }
+        let (one, many) = self.peers_in_words();
+        if self.n_peers() == 1 { format!("the {one}") } else { format!("all {many}") }
     }
 
     /// The run time, in ticks; never zero.
@@ -197,7 +202,7 @@ impl<'a> Context<'a> {
         };
         match self.group.kind {
             PeerKind::MainThread => words,
-            kind => format!("{}s of {words}", words::peer(kind)),
+            _ => format!("{} of {words}", self.peers_in_words().1),
         }
     }
 
@@ -301,9 +306,9 @@ impl<'a> Context<'a> {
         }
         if let Alignment::UpTo { n_anchors, .. } = self.group.alignment {
             let reason = format!(
-                "the {}s agree only on the first {n_anchors} synchronisations; everything after these counts as one \
+                "the {} agree only on the first {n_anchors} synchronisations; everything after these counts as one \
                  phase",
-                words::peer(self.group.kind)
+                self.peers_in_words().1
             );
             return (Confidence::Possible, reason);
         }
@@ -326,7 +331,7 @@ impl<'a> Context<'a> {
             let reason = format!(
                 "{times} between {n} synchronisation{}, aligned in order and time as not every {} shows all of them",
                 words::plural(n),
-                words::peer(self.group.kind)
+                self.peers_in_words().0
             );
             return (confidence.min(Confidence::Likely), reason);
         }

@@ -257,7 +257,8 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
     let length: u64 = cx.stages.iter().map(stages::Stage::length).sum();
     let (waiting, unseen) = (length.saturating_sub(busy), cx.run().saturating_sub(length));
-    let who = match (words::peer(cx.group.kind), cx.n_peers()) {
+    let (peer, _) = cx.peers_in_words();
+    let who = match (peer, cx.n_peers()) {
         (one, 1) => format!("the {one}"),
         (one, _) => format!("on average, a {one}"),
     };
@@ -300,7 +301,7 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
                 "No single cause of {what} was found that costs more than {limit} of the run, but {who} computes in \
                  only {} of it. What happens in the rest is not recorded, or is not the work of the {}.",
                 cx.percent(busy),
-                words::peer(cx.group.kind)
+                peer
             ),
         },
         saving: Saving::default(),

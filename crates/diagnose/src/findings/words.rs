@@ -1,6 +1,5 @@
 //! Numbers in sentences.
 
-use ouzel_analyses::peers::PeerKind;
 use ouzel_model::units;
 
 /// `12.3 %`, like every other percentage of a page.
@@ -17,15 +16,6 @@ pub(super) fn capitalised(text: &str) -> String {
 /// `s` unless there is one only.
 pub(super) fn plural(n: u64) -> &'static str {
     if n == 1 { "" } else { "s" }
-}
-
-/// What peers are called.
-pub(super) fn peer(kind: PeerKind) -> &'static str {
-    match kind {
-        PeerKind::MainThread => "rank",
-        PeerKind::HelperThread => "thread",
-        PeerKind::AcceleratorStream => "stream",
-    }
 }
 
 #[cfg(test)]

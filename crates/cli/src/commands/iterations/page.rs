@@ -94,6 +94,15 @@ fn origin(of_loop: &LoopEntry) -> String {
     parts.join(" · ")
 }
 
+/// `all alike`, or how many kinds `n` iterations are of; `None` for one, which has nothing to be like.
+pub fn kinds(instance: &InstanceEntry, n: usize) -> Option<String> {
+    match (n, instance.n_clusters) {
+        (0 | 1, _) => None,
+        (_, 0 | 1) => Some("all alike".to_owned()),
+        (_, n) => Some(format!("{n} kinds")),
+    }
+}
+
 /// The durations as bars, and their summary, at the representative of a cluster of locations.
 fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
     let who = match (instance.rank, instance.n_locations) {
@@ -107,15 +116,12 @@ fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
         String::new()
     };
     let spread = spark::spread(instance.min_ns, instance.mean_ns, instance.max_ns);
-    let alike = match instance.n_clusters {
-        0 | 1 => "all alike".to_owned(),
-        n => format!("{n} kinds"),
-    };
     let iterations = of_loop.iterations_of(instance);
+    let kinds = kinds(instance, iterations.len()).map_or_else(String::new, |kinds| format!("; {kinds}"));
     let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
     let bars = spark::bars(&values, page.text_width().saturating_sub(2 * INDENT));
     page.lines.push(format!("{:INDENT$}{}", "", page.style.paint(Paint::Bar, &bars)));
-    page.text(INDENT, &format!("{who}: an iteration{several} takes {spread}; {alike}"), Paint::Plain);
+    page.text(INDENT, &format!("{who}: an iteration{several} takes {spread}{kinds}"), Paint::Plain);
 }
 
 fn longest(page: &mut Page, iterations: &[&IterationEntry], mean_ns: u64, top: usize) {

@@ -2,7 +2,7 @@
 
 use crate::commands::clusters::data as clusters;
 use crate::commands::iterations::data::{Data as Iterations, LoopEntry};
-use crate::commands::iterations::page::loop_name;
+use crate::commands::iterations::page::{kinds, loop_name};
 use crate::commands::segments::page::{draw, epochs, title};
 use crate::session::Session;
 use crate::terminal::page::{Page, command_line};
@@ -65,14 +65,14 @@ fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
 }
 
 fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, asked: &Asked) {
-    let members = match group.kind {
-        PeerKind::MainThread => "ranks",
-        PeerKind::HelperThread => "helper threads",
-        PeerKind::AcceleratorStream => "accelerator streams",
-    };
+    let is_ranked = |&id: &ouzel::model::LocationId| session.definitions().location(id).rank.is_some();
+    let (one, many) = group.kind.in_words(group.locations.iter().all(is_ranked));
+    if group.locations.len() < 2 {
+        return;
+    }
     let text = match group.clusters.len() {
-        1 => format!("All {} {members} behave alike", units::count(group.locations.len() as u64)),
-        n => format!("{} {members} fall into {n} groups", units::count(group.locations.len() as u64)),
+        1 => format!("All {} {many} behave alike", units::count(group.locations.len() as u64)),
+        n => format!("{} {many} fall into {n} groups", units::count(group.locations.len() as u64)),
     };
     heading(page, &text, asked, "clusters");
     if group.clusters.len() < 2 {
@@ -88,7 +88,7 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, as
         .enumerate()
         .filter(|(i, _)| *i + 1 == order.len() || i + 1 < MAX_CLUSTERS)
         .map(|(_, cluster)| match group.kind {
-            PeerKind::MainThread => named(cluster, session, Some(cluster.id) == largest),
+            PeerKind::MainThread => named(cluster, session, Some(cluster.id) == largest, (one, many)),
             _ => units::count(cluster.members.len() as u64),
         })
         .collect();
@@ -99,17 +99,22 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, as
 }
 
 /// `{4, 8, …, 60}`, or `496 others`.
-fn named(cluster: &LocationCluster, session: &Session<'_>, is_largest: bool) -> String {
+fn named(
+    cluster: &LocationCluster,
+    session: &Session<'_>,
+    is_largest: bool,
+    (one, many): (&str, &str),
+) -> String {
     const ROOM: usize = 40;
     let rank = |id: &ouzel::model::LocationId| session.definitions().location(*id).rank.map(|rank| rank.0);
     let of: Vec<u32> = cluster.members.iter().filter_map(rank).collect();
     let text = ranks::text(&of, ROOM);
-    let n = units::count(cluster.members.len() as u64);
+    let n = cluster.members.len() as u64;
     if of.len() < cluster.members.len() {
-        return format!("{n} ranks");
+        return units::counted(n, one, many);
     }
     if is_largest && (text.contains("more") || text.contains(',')) {
-        format!("{n} others")
+        format!("{} others", units::count(n))
     } else {
         format!("{{{text}}}")
     }
@@ -130,14 +135,11 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
     heading(page, "Loops", asked, "iterations");
     for of_loop in long.iter().take(MAX_LOOPS) {
         let Some(instance) = of_loop.main_instance() else { continue };
-        let kinds = match instance.n_clusters {
-            0 | 1 => "all alike".to_owned(),
-            n => format!("{n} kinds"),
-        };
+        let iterations = of_loop.iterations_of(instance);
+        let kinds = kinds(instance, iterations.len()).map_or_else(String::new, |kinds| format!(", {kinds}"));
         let n = units::counted(of_loop.accepted, "iteration", "iterations");
-        let text =
-            format!("{}: {n}, {kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
-        let values: Vec<u64> = of_loop.iterations_of(instance).iter().map(|i| i.duration_ns()).collect();
+        let text = format!("{}: {n}{kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
+        let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));
         page.lines.push(format!("  {}", page.style.paint(Paint::Bar, &bars)));
