@@ -6,8 +6,9 @@
 //! Law: a location is in one peer group at most, and members are in order of (rank, id).
 //! This module does not compare anything.
 
+use crate::spread::{Owner, owner};
 use ouzel_engine::SelectionCx;
-use ouzel_model::{Location, LocationGroupId, LocationId, LocationKind, WorldRank};
+use ouzel_model::{LocationId, LocationKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -60,11 +61,7 @@ impl PeerGroups {
         let is_unknown = |id: LocationId| definitions.location(id).kind == LocationKind::Unknown;
         selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, is_unknown(id), id));
         // Profilers write groups of their own beside a process, under its rank.
-        let process = |location: &Location| match location.rank {
-            Some(rank) => (Some(rank), None),
-            None => (None, Some(location.group)),
-        };
-        let mut seen: BTreeSet<(Option<WorldRank>, Option<LocationGroupId>)> = BTreeSet::new();
+        let mut seen: BTreeSet<Owner> = BTreeSet::new();
         let mut by_kind = [
             (PeerKind::MainThread, Vec::new()),
             (PeerKind::HelperThread, Vec::new()),
@@ -76,7 +73,7 @@ impl PeerGroups {
                 LocationKind::Metric => continue,
                 LocationKind::AcceleratorStream => 2,
                 LocationKind::CpuThread | LocationKind::Unknown => {
-                    usize::from(!seen.insert(process(location)))
+                    usize::from(!seen.insert(owner(definitions, id)))
                 }
             };
             by_kind[slot].1.push(id);
@@ -123,5 +120,17 @@ mod tests {
         assert_eq!(peers.groups()[0].kind, PeerKind::MainThread);
         assert_eq!(peers.place(LocationId(1)), Some((0, 1)));
         assert_eq!(peers.place(LocationId(9)), None);
+    }
+
+    #[test]
+    fn a_rank_has_one_main_thread_though_it_has_several_groups() {
+        let toy = ToyTrace::new("0: enter a @1, leave @2\n1: enter a @1, leave @2");
+        let mut definitions = toy.definitions().clone();
+        let rank = definitions.location(LocationId(0)).rank;
+        definitions.locations[1].rank = rank;
+        let selection = Filter::default().resolve(&definitions);
+        let peers = PeerGroups::new(&SelectionCx { definitions: &definitions, selection: &selection });
+        let kinds: Vec<PeerKind> = peers.groups().iter().map(|group| group.kind).collect();
+        assert_eq!(kinds, [PeerKind::MainThread, PeerKind::HelperThread]);
     }
 }

@@ -412,6 +412,7 @@ impl Material {
             delays: self.delays.as_ref(),
             waits: &self.waits,
             devices: self.devices.as_deref(),
+            accelerators: None,
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost,
             recorded: self.run.recorded,
@@ -440,7 +441,12 @@ impl Material {
             Ok(threads) => (Some(EfficiencyCard::of(&threads, replay.as_ref())), None),
             Err(reason) => (None, Some(reason.to_string())),
         };
-        let sources = self.sources(definitions, trust.lost.is_empty());
+        let accelerators =
+            self.accelerators.as_ref().map(|summary| AcceleratorsCard::new(summary, &definitions.clock));
+        let sources = Sources {
+            accelerators: accelerators.as_ref(),
+            ..self.sources(definitions, trust.lost.is_empty())
+        };
         let findings = if lost_definitions { Findings::default() } else { findings::findings(&sources) };
         let segments = match lost_definitions {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
@@ -454,10 +460,7 @@ impl Material {
             run: run.clone(),
             trust,
             headline,
-            accelerators: self
-                .accelerators
-                .as_ref()
-                .map(|summary| AcceleratorsCard::new(summary, &definitions.clock)),
+            accelerators,
             efficiency,
             efficiency_missing,
             efficiency_left_out,

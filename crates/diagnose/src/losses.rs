@@ -12,9 +12,9 @@ use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationKind, Ticks, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId, Ticks};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Losses below this share of the run are left out. They cannot be distinguished from noise, and no fix is worth it.
@@ -215,16 +215,15 @@ impl LossContext<'_> {
 
     /// Uneven work in code outside every recorded region, of the first thread of each process.
     fn unrecorded(&self) -> Option<Loss> {
-        let mut first: BTreeMap<(WorldRank, ouzel_model::LocationGroupId), Ticks> = BTreeMap::new();
-        for location in &self.profile.locations {
+        let main_threads: BTreeSet<LocationId> = self.group?.locations.iter().copied().collect();
+        let times = self.profile.locations.iter().filter_map(|location| {
             let defined = self.definitions.location(location.location);
-            let on_cpu = matches!(defined.kind, LocationKind::CpuThread | LocationKind::Unknown);
-            if let (true, Some(rank), Some(_)) = (on_cpu, defined.rank, location.span) {
-                first.entry((rank, defined.group)).or_insert(location.outside);
-            }
-        }
-        let process = |&(rank, group)| Process { group, rank: Some(rank) };
-        let times: Vec<(Process, Ticks)> = first.iter().map(|(key, &ticks)| (process(key), ticks)).collect();
+            let is_recorded = location.span.is_some() && main_threads.contains(&location.location);
+            let rank = defined.rank.filter(|_| is_recorded)?;
+            Some((Process { group: defined.group, rank: Some(rank) }, location.outside))
+        });
+        let mut times: Vec<(Process, Ticks)> = times.collect();
+        times.sort_by_key(|(process, _)| process.rank);
         let (&(max_process, max), &(min_process, min)) =
             (times.iter().rev().max_by_key(|t| t.1)?, times.iter().min_by_key(|t| t.1)?);
         let spread = Spread {

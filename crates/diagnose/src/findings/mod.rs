@@ -47,6 +47,7 @@ pub use finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations
 pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
+use crate::accelerators_card::AcceleratorsCard;
 use crate::recorded::Recorded;
 use crate::wait_sums::WaitSums;
 use context::{Context, SIGNIFICANT};
@@ -57,7 +58,7 @@ use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::semantics::{Category, Class, Family};
-use ouzel_model::{CallPathTree, Definitions};
+use ouzel_model::{CallPathTree, Definitions, units};
 use ouzel_replay::Replay;
 use ouzel_waits::DelaysOutput;
 use ouzel_waits::accelerators::DeviceLoss;
@@ -66,6 +67,8 @@ use waiting::Theme;
 
 /// Share of the run from which it is called computation.
 const MOSTLY: f64 = 2.0 / 3.0;
+/// Accelerators that are busy for this share of their time hardly ever wait.
+const BUSY: f64 = 0.9;
 
 /// What findings are made from. Call paths are numbered alike in all of it.
 #[derive(Debug, Clone, Copy)]
@@ -86,6 +89,8 @@ pub(crate) struct Sources<'a> {
     pub delays: Option<&'a DelaysOutput>,
     /// What runs with accelerators lose, by replay of hosts and streams; none if that cannot be replayed.
     pub devices: Option<&'a [DeviceLoss]>,
+    /// How accelerators were used, if any ran.
+    pub accelerators: Option<&'a AcceleratorsCard>,
     /// Waiting for messages in the wrong order, and of threads for locks.
     pub waits: &'a WaitSums,
     /// Whether times of different ranks can be compared.
@@ -187,7 +192,11 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     }
     let together = together(&drafts, replays.as_ref());
     if drafts.is_empty() {
-        drafts.push(nothing(&cx, largest));
+        let busy_devices = sources.accelerators.filter(|of| BUSY <= of.busy_fraction);
+        drafts.push(match busy_devices {
+            Some(of) => devices_are_busy(&cx, of),
+            None => nothing(&cx, largest),
+        });
     }
     // Remarks have no gain, and come after findings that have one.
     drafts.extend(tradeoff::tradeoffs(&cx));
@@ -249,6 +258,27 @@ fn is_mpi_significant(
     let limit = u128::from(run.0) * u128::from(times.n_processes.max(1));
     let is_mpi = classes.iter().any(|class| class.family == Family::Mpi);
     is_mpi && limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
+}
+
+/// The finding that nothing costs much time, because accelerators run the work and hardly ever wait.
+fn devices_are_busy(cx: &Context<'_>, of: &AcceleratorsCard) -> Draft {
+    let busy = words::percent(of.busy_fraction);
+    let devices = units::counted(of.n_devices, "accelerator", "accelerators");
+    let limit = words::percent(SIGNIFICANT);
+    Draft {
+        sentence: format!(
+            "No single cause that keeps accelerators waiting costs more than {limit} of the run. They are busy in \
+             {busy} of the time between their first and last operation: to speed up the run, speed up the kernels."
+        ),
+        evidence: vec![Evidence::new(
+            format!("{devices} busy in {busy} of the time between first and last operation"),
+            "busy time / time from the first operation to the last, summed over accelerators",
+            vec![Quantity::ns("busy", of.busy_ns), Quantity::ns("first to last operation", of.span_ns)],
+        )],
+        advice: "Check which kernels take the most time.".to_owned(),
+        command: vec!["kernels".to_owned()],
+        ..nothing(cx, None)
+    }
 }
 
 /// The finding that nothing costs much time.

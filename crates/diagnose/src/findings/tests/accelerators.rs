@@ -28,3 +28,18 @@ fn a_host_that_is_late_but_ahead_is_no_finding() {
     let worst = report.findings.iter().map(|finding| finding.gain_fraction).fold(0.0, f64::max);
     assert!(worst <= 0.02, "{:?}", report.findings);
 }
+
+#[test]
+fn with_busy_accelerators_and_no_cause_of_waiting_the_kernels_are_named() {
+    let mut n_busy = 0;
+    for planted in planted_losses() {
+        let clean = report(&simulate_devices(&planted.clean, Recording::Full).trace);
+        let card = clean.accelerators.as_ref().expect("accelerators ran");
+        let first = &clean.findings[0];
+        let is_busy = 0.9 <= card.busy_fraction;
+        let names_kernels = first.sentence.contains("speed up the kernels");
+        assert_eq!(names_kernels, is_busy && first.kind.as_str() == "nothing_significant", "{first:?}");
+        n_busy += usize::from(names_kernels);
+    }
+    assert!(0 < n_busy, "no simulated run keeps its accelerators busy");
+}
