@@ -8,6 +8,13 @@ use crate::anchor::Anchor;
 /// Names of properties that hold remarks begin with it; a number follows.
 pub const PROPERTY: &str = "OUZEL::REMARK::";
 
+/// The property of an archive whose samples and recorded calls complete each other.
+pub const SAMPLES_PROPERTY: &str = "OUZEL::SAMPLES";
+
+/// Its value: samples show the calls that are not recorded, recorded calls are inside of them, and unwind distances are
+/// upper bounds of what stayed.
+pub const BESIDE_CALLS: &str = "beside-calls";
+
 /// Something that is missing from an archive, or doubtful in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {

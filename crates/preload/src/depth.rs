@@ -3,6 +3,7 @@
 //! Law: only the outermost call is recorded, so that what MPI does by its own functions is not counted twice.
 
 use std::cell::Cell;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 thread_local! {
     // Without a destructor, so that it can be used while a thread ends.
@@ -18,6 +19,8 @@ impl Outermost {
         DEPTH.with(|depth| {
             (depth.get() == 0).then(|| {
                 depth.set(1);
+                // A signal handler on this thread sees the depth before what is done inside.
+                compiler_fence(Ordering::SeqCst);
                 Outermost(())
             })
         })
@@ -26,6 +29,7 @@ impl Outermost {
 
 impl Drop for Outermost {
     fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
         DEPTH.with(|depth| depth.set(0));
     }
 }

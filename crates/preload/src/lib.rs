@@ -18,6 +18,7 @@ mod language;
 mod mpi;
 mod next;
 mod process;
+mod sampling;
 mod system;
 
 /// Reads the environment when the library is loaded.

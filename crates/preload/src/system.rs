@@ -5,6 +5,7 @@
 use crate::clock;
 use crate::next;
 use crate::process;
+use crate::sampling;
 use ouzel_recording::journal::Entry;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -112,7 +113,7 @@ unsafe extern "C" fn waitid(kind: c_int, id: c_int, info: *mut libc::siginfo_t, 
 }
 
 /// The program sees the error number of its own call.
-fn keeping_errno(work: impl FnOnce()) {
+pub fn keeping_errno(work: impl FnOnce()) {
     // SAFETY: the error number of this thread.
     unsafe {
         let place = libc::__errno_location();
@@ -163,36 +164,41 @@ unsafe extern "C" fn abort() -> ! {
     unsafe { end_by(&NEXT, "abort", 0) }
 }
 
+/// Replaces the program by another one; if that fails, it goes on and is recorded as before.
+unsafe fn replace_by(next: &Next, arguments: &[usize]) -> c_int {
+    process::end("exec");
+    // SAFETY: the caller's arguments.
+    let result = unsafe { next.call(arguments) };
+    keeping_errno(sampling::begin_thread);
+    result
+}
+
 type Texts = *const *const c_char;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execve(path: *const c_char, arguments: Texts, environment: Texts) -> c_int {
     static NEXT: Next = Next::new(c"execve");
-    process::end("exec");
     // SAFETY: the caller's arguments.
-    unsafe { NEXT.call(&[path.addr(), arguments.addr(), environment.addr()]) }
+    unsafe { replace_by(&NEXT, &[path.addr(), arguments.addr(), environment.addr()]) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execv(path: *const c_char, arguments: Texts) -> c_int {
     static NEXT: Next = Next::new(c"execv");
-    process::end("exec");
     // SAFETY: the caller's arguments.
-    unsafe { NEXT.call(&[path.addr(), arguments.addr()]) }
+    unsafe { replace_by(&NEXT, &[path.addr(), arguments.addr()]) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvp(file: *const c_char, arguments: Texts) -> c_int {
     static NEXT: Next = Next::new(c"execvp");
-    process::end("exec");
     // SAFETY: the caller's arguments.
-    unsafe { NEXT.call(&[file.addr(), arguments.addr()]) }
+    unsafe { replace_by(&NEXT, &[file.addr(), arguments.addr()]) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvpe(file: *const c_char, arguments: Texts, environment: Texts) -> c_int {
     static NEXT: Next = Next::new(c"execvpe");
-    process::end("exec");
     // SAFETY: the caller's arguments.
-    unsafe { NEXT.call(&[file.addr(), arguments.addr(), environment.addr()]) }
+    unsafe { replace_by(&NEXT, &[file.addr(), arguments.addr(), environment.addr()]) }
 }

@@ -133,6 +133,33 @@ pub enum Entry {
         /// How: `exit`, `_exit`, `abort`, `exec`, `MPI_Abort`; `MPI_Finalize` if it has come so far.
         how: String,
     },
+    /// A file whose code samples may show.
+    Module {
+        /// As frames refer to it.
+        number: u16,
+        /// Its build id in hexadecimal digits; empty if it has none.
+        build_id: String,
+        /// Its path.
+        path: String,
+    },
+    /// Samples are taken from now on.
+    Sampler {
+        /// For each second of processor time.
+        hz: u32,
+        /// By what: `perf` or `timer`.
+        source: String,
+    },
+    /// What became of samples, when the recording ends.
+    Samples {
+        /// That were due.
+        n_due: u64,
+        /// Whose path is not known up to its beginning.
+        n_incomplete: u64,
+        /// For whose path there was no room.
+        n_lost: u64,
+        /// Processor time of the process since samples are taken.
+        processor_ns: u64,
+    },
     /// A child of this process was ended by a signal.
     ChildKilled {
         /// When it was noticed.
@@ -254,11 +281,32 @@ impl Entry {
                 put_number(to, time_ns);
                 put(to, how);
             }
+            Entry::Module { .. } | Entry::Sampler { .. } | Entry::Samples { .. } => self.put_samples(to),
             Entry::ChildKilled { time_ns, pid, signal } => {
                 to.push_str("child-killed");
                 put_number(to, time_ns);
                 [pid, signal].into_iter().for_each(|number| put_number(to, number));
             }
+        }
+    }
+
+    fn put_samples(&self, to: &mut String) {
+        match self {
+            Entry::Module { number, build_id, path } => {
+                to.push_str("module");
+                put_number(to, number);
+                [build_id, path].into_iter().for_each(|text| put(to, text));
+            }
+            Entry::Sampler { hz, source } => {
+                to.push_str("sampler");
+                put_number(to, hz);
+                put(to, source);
+            }
+            Entry::Samples { n_due, n_incomplete, n_lost, processor_ns } => {
+                to.push_str("samples");
+                [n_due, n_incomplete, n_lost, processor_ns].into_iter().for_each(|n| put_number(to, n));
+            }
+            _ => {}
         }
     }
 
@@ -340,6 +388,16 @@ impl Entry {
             }
             "lost" => Entry::Lost { time_ns: fields.number()?, reason: fields.text()? },
             "end" => Entry::End { time_ns: fields.number()?, how: fields.text()? },
+            "module" => {
+                Entry::Module { number: fields.number()?, build_id: fields.text()?, path: fields.text()? }
+            }
+            "sampler" => Entry::Sampler { hz: fields.number()?, source: fields.text()? },
+            "samples" => Entry::Samples {
+                n_due: fields.number()?,
+                n_incomplete: fields.number()?,
+                n_lost: fields.number()?,
+                processor_ns: fields.number()?,
+            },
             "child-killed" => Entry::ChildKilled {
                 time_ns: fields.number()?,
                 pid: fields.number()?,
@@ -364,6 +422,21 @@ impl Fields<'_> {
     fn list(&mut self) -> Option<Vec<u32>> {
         list(self.0.next()?)
     }
+}
+
+/// Writes the line of [`Entry::Lost`] into a buffer, and returns it; nothing is allocated, so a signal handler may. The
+/// reason has no tabs and line ends, and is cut to the buffer.
+pub fn lost_line<'b>(buffer: &'b mut [u8], time_ns: u64, reason: &dyn std::fmt::Display) -> &'b [u8] {
+    let n_max = buffer.len();
+    let mut rest = &mut buffer[..n_max.saturating_sub(1)];
+    // What does not fit is cut.
+    let _ = std::io::Write::write_fmt(&mut rest, format_args!("lost\t{time_ns}\t{reason}"));
+    let n_left = rest.len();
+    let n = n_max.saturating_sub(1 + n_left);
+    if let Some(end) = buffer.get_mut(n) {
+        *end = b'\n';
+    }
+    &buffer[..(n + 1).min(n_max)]
 }
 
 /// The entries of a journal, and how many complete lines were not understood.
@@ -425,6 +498,9 @@ mod tests {
             Entry::Window { id: 0, communicator: 2, nth: 1 },
             Entry::Lost { time_ns: 8, reason: text() },
             Entry::End { time_ns: 9, how: "exit".into() },
+            Entry::Module { number: 3, build_id: "0a1b".into(), path: text() },
+            Entry::Sampler { hz: 200, source: "perf".into() },
+            Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
             Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
         ]
     }
@@ -444,6 +520,13 @@ mod tests {
             let n_complete = text[..end].matches('\n').count();
             assert_eq!((entries.len(), n_unknown), (n_complete, 0), "{end}");
         }
+    }
+
+    #[test]
+    fn a_loss_is_written_without_allocation() {
+        let entry = Entry::Lost { time_ns: 12, reason: "the disk is full".into() };
+        assert_eq!(lost_line(&mut [0; 99], 12, &"the disk is full"), entry.line().as_bytes());
+        assert_eq!(lost_line(&mut [0; 12], 12, &"the disk is full"), b"lost\t12\tthe\n");
     }
 
     #[test]

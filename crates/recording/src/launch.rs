@@ -3,10 +3,10 @@
 //! Law: the program gets the environment of its caller, with the library added to what is preloaded and the settings
 //! of the recording; nothing else changes.
 
-use crate::settings;
+use crate::{elf, settings};
 use std::env;
 use std::ffi::OsString;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -56,6 +56,8 @@ fn io_error(path: &Path, error: io::Error) -> LaunchError {
 pub struct Choices {
     /// Whether MPI is left out.
     pub without_mpi: bool,
+    /// Samples for each second of processor time; none are taken without.
+    pub sample_hz: Option<u32>,
     /// Bytes that each process may write.
     pub limit_bytes: Option<u64>,
 }
@@ -118,6 +120,9 @@ pub fn environment(
     if choices.without_mpi {
         variables.push((settings::MPI, "off".into()));
     }
+    if let Some(hz) = choices.sample_hz {
+        variables.push((settings::SAMPLE, hz.to_string().into()));
+    }
     if let Some(limit) = choices.limit_bytes {
         variables.push((settings::LIMIT, limit.to_string().into()));
     }
@@ -150,25 +155,8 @@ fn find(program: &Path) -> Option<PathBuf> {
 
 /// Whether an ELF file of 64 bits asks for no loader; false for anything else, such as a script.
 fn is_static(file: &mut (impl Read + Seek)) -> io::Result<bool> {
-    /// The segment that names the loader.
-    const INTERPRETER: u32 = 3;
-    let mut header = [0; 64];
-    if file.read_exact(&mut header).is_err() || header[..5] != *b"\x7fELF\x02" || header[5] != 1 {
-        return Ok(false);
-    }
-    let number = |at: usize| u16::from_le_bytes([header[at], header[at + 1]]);
-    let mut offset = [0; 8];
-    offset.copy_from_slice(&header[32..40]);
-    let (offset, size, n) = (u64::from_le_bytes(offset), u64::from(number(54)), u64::from(number(56)));
-    for i in 0..n {
-        let mut kind = [0; 4];
-        file.seek(SeekFrom::Start(offset.saturating_add(i * size)))?;
-        file.read_exact(&mut kind)?;
-        if u32::from_le_bytes(kind) == INTERPRETER {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+    let segments = elf::segments(file)?;
+    Ok(segments.is_some_and(|all| all.iter().all(|segment| segment.kind != elf::INTERPRETER)))
 }
 
 #[cfg(test)]

@@ -5,16 +5,19 @@
 //!                    └──► what they refer to ──► DIR/pieces/PIECE/journal ──┴─finish──► DIR/traces.otf2
 //! ```
 //!
-//! A piece is what one process leaves: a journal of text lines, an event file of OTF2 for each thread, and a
-//! table that says how much of each event file is valid. Law: everything in a piece is usable up to the last
+//! A piece is what one process leaves: a journal of text lines, an event file of OTF2 for each thread, a table that
+//! says how much of each event file is valid, and the call paths that samples name. Law: everything in a piece is usable up to the last
 //! event, whenever the process ends. Not here: symbols that a program calls, memory mappings, and anything else
 //! that needs `unsafe`; the library that is preloaded has them.
 #![forbid(unsafe_code)]
 
+pub mod elf;
 pub mod finish;
 pub mod journal;
 pub mod launch;
 pub mod mpi;
+pub mod paths;
 pub mod settings;
 pub mod slots;
+pub mod stack;
 pub mod stream;

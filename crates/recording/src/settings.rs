@@ -6,12 +6,18 @@
 pub const DIRECTORY: &str = "OUZEL_RECORD_DIR";
 /// `off`: MPI is not recorded.
 pub const MPI: &str = "OUZEL_RECORD_MPI";
+/// Samples of call paths for each second of processor time of a thread; without it, none are taken.
+pub const SAMPLE: &str = "OUZEL_RECORD_SAMPLE";
+/// The ranks that are recorded, as `0-3,8`; without it, all are.
+pub const RANKS: &str = "OUZEL_RECORD_RANKS";
 /// Bytes that a process may write; nothing is recorded beyond.
 pub const LIMIT: &str = "OUZEL_RECORD_LIMIT";
 /// The folder of the pieces in the directory of the archive.
 pub const PIECES: &str = "pieces";
 /// The journal of a piece.
 pub const JOURNAL: &str = "journal";
+/// The call paths of a piece.
+pub const PATHS: &str = "paths";
 /// The table of a piece.
 pub const SLOTS: &str = "slots";
 

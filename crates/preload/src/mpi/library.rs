@@ -114,13 +114,13 @@ pub(super) fn begin(process: &Process) {
         return;
     }
     let Some(library) = LIBRARY.get_or_init(MpiLibrary::find) else {
-        process.lose("this MPI library is not known; calls are recorded, messages are not");
+        process.lose(&"this MPI library is not known; calls are recorded, messages are not");
         return;
     };
     let (Some(rank), Some(size)) =
         (library.number(library.comm_rank, library.world), library.number(library.comm_size, library.world))
     else {
-        process.lose("MPI does not tell the rank");
+        process.lose(&"MPI does not tell the rank");
         return;
     };
     let name = library.name.clone();

@@ -11,6 +11,7 @@ use crate::depth::Outermost;
 use crate::language::{Language, N_LANGUAGES};
 use crate::next;
 use crate::process::{self, Process, thread};
+use crate::sampling;
 use arguments::{OwnStatuses, RawArguments};
 use library::MpiLibrary;
 use ouzel_otf2::records::Event;
@@ -120,6 +121,7 @@ fn record(
     let function = &functions()[number];
     let region = process.function_region(number);
     let begin_ns = clock::now_ns();
+    sampling::at_call(process, begin_ns);
     thread::with(process, |stream| stream.write(begin_ns, &Enter { region }.into()));
     let is_plain = function.effect == Effect::Call;
     let library = if is_plain { None } else { library::get(process) };

@@ -50,6 +50,11 @@ impl Mapping {
         Ok(Mapping { start: mapped?, n_bytes })
     }
 
+    /// Its first byte.
+    pub fn start(&self) -> NonNull<u8> {
+        self.start
+    }
+
     fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping has this length, belongs to this value alone, and bytes are always valid.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.n_bytes) }
@@ -171,7 +176,7 @@ impl Space for MappedFile {
                 true
             }
             Err(error) => {
-                self.process.lose(&std::io::Error::from_raw_os_error(error).to_string());
+                self.process.lose_by(error);
                 false
             }
         }

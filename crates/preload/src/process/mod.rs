@@ -13,9 +13,12 @@ pub mod thread;
 
 use crate::clock;
 use crate::depth::Outermost;
+use crate::sampling;
+use crate::sampling::nodes::{self, ProcessPaths};
+pub use mapping::{Mapping, errno};
 use mapping::{MappedFile, SlotTable};
 use ouzel_otf2::records::event::{Enter, Leave};
-use ouzel_recording::journal::Entry;
+use ouzel_recording::journal::{self, Entry};
 use ouzel_recording::mpi::calls::Tables;
 use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
@@ -23,6 +26,7 @@ use ouzel_recording::stream::EventStream;
 use regions::{ROOT, Regions};
 use std::env;
 use std::ffi::{CStr, CString};
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -35,6 +39,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 struct Settings {
     directory: PathBuf,
     records_mpi: bool,
+    sample_hz: u32,
     limit_bytes: u64,
     loaded_ns: u64,
 }
@@ -70,23 +75,29 @@ pub struct Process {
     pub tables: Mutex<Tables>,
     /// Functions and regions met so far.
     pub regions: Regions,
+    /// Call paths of samples; none if no samples are taken.
+    pub paths: Option<ProcessPaths>,
 }
 
 /// Reads the environment. Without a directory, nothing is recorded.
 pub fn load() {
     let Some(directory) = env::var_os(settings::DIRECTORY).filter(|value| !value.is_empty()) else { return };
     let is_off = |name: &str| env::var_os(name).is_some_and(|value| value == "off");
-    let limit = env::var(settings::LIMIT).ok().and_then(|text| text.parse().ok());
+    fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+        env::var(name).ok().and_then(|text| text.parse().ok())
+    }
     let read = Settings {
         directory: directory.into(),
         records_mpi: !is_off(settings::MPI),
-        limit_bytes: limit.unwrap_or(u64::MAX),
+        sample_hz: number(settings::SAMPLE).unwrap_or(0),
+        limit_bytes: number(settings::LIMIT).unwrap_or(u64::MAX),
         loaded_ns: clock::now_ns(),
     };
     if SETTINGS.set(read).is_ok() {
         // SAFETY: the handler touches atomic numbers alone.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         STATE.store(READY, Ordering::Release);
+        sampling::begin(SETTINGS.get().map_or(0, |settings| settings.sample_hz));
     }
 }
 
@@ -96,6 +107,7 @@ extern "C" fn forked() {
         GENERATION.fetch_add(1, Ordering::AcqRel);
         BEGUN.store(ptr::null_mut(), Ordering::Release);
         STATE.store(READY, Ordering::Release);
+        sampling::forked();
     }
 }
 
@@ -159,6 +171,10 @@ pub fn end(how: &str) {
     let Some(process) = begun().filter(|process| process.is_this()) else { return };
     let _outermost = Outermost::enter();
     let now_ns = clock::now_ns();
+    sampling::end_thread();
+    if let Some(samples) = sampling::totals() {
+        process.entry(&samples);
+    }
     if how == "exit" {
         process.clock();
         process.leave_root(now_ns);
@@ -177,6 +193,7 @@ impl Process {
         let path = |name: &str| CString::new(folder.join(name).as_os_str().as_bytes()).ok();
         Some(Process {
             journal: path(settings::JOURNAL)?,
+            paths: if sampling::is_on() { nodes::paths(&folder) } else { None },
             slots: SlotTable::new(&path(settings::SLOTS)?, N_SLOTS).ok()?,
             folder,
             pid,
@@ -216,6 +233,11 @@ impl Process {
         std::process::id() == self.pid && self.generation == generation()
     }
 
+    /// As [`Process::is_this`], without a system call: a signal of ours never comes to a child made by vfork.
+    pub fn is_current(&self) -> bool {
+        self.generation == generation()
+    }
+
     /// Which fork has made this process.
     pub fn generation(&self) -> u32 {
         self.generation
@@ -231,15 +253,24 @@ impl Process {
         let before = self.n_bytes.fetch_add(n_bytes, Ordering::Relaxed);
         let may = before.saturating_add(n_bytes) <= self.limit_bytes;
         if !may {
-            self.lose(&format!("the limit of {} bytes is reached", self.limit_bytes));
+            self.lose(&format_args!("the limit of {} bytes is reached", self.limit_bytes));
         }
         may
     }
 
-    /// Says once why events are lost from now on.
-    pub fn lose(&self, reason: &str) {
+    /// Says once why events are lost from now on. Allocates nothing.
+    pub fn lose(&self, reason: &dyn Display) {
         if !self.has_lost.swap(true, Ordering::Relaxed) {
-            self.entry(&Entry::Lost { time_ns: clock::now_ns(), reason: reason.to_owned() });
+            append_line(&self.journal, journal::lost_line(&mut [0; 256], clock::now_ns(), reason));
+        }
+    }
+
+    /// The same by the number of an error.
+    pub fn lose_by(&self, error: i32) {
+        match error {
+            libc::ENOSPC => self.lose(&"no space left on device"),
+            libc::EDQUOT => self.lose(&"the disk quota is exceeded"),
+            error => self.lose(&format_args!("error {error} of the operating system")),
         }
     }
 
@@ -255,7 +286,7 @@ impl Process {
         }
         let slot = self.n_slots.fetch_add(1, Ordering::Relaxed);
         if N_SLOTS <= slot as usize {
-            self.lose(&format!("more than {N_SLOTS} threads at the same time"));
+            self.lose(&format_args!("more than {N_SLOTS} threads at the same time"));
             return None;
         }
         // SAFETY: no arguments.
@@ -287,7 +318,10 @@ impl Process {
 
 /// Appends an entry to a file, with one system call that no other function sees.
 pub fn append(path: &CStr, entry: &Entry) {
-    let line = entry.line();
+    append_line(path, entry.line().as_bytes());
+}
+
+fn append_line(path: &CStr, line: &[u8]) {
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     // SAFETY: the path ends with a zero byte, the line has its length; nothing is left open.
     unsafe {

@@ -5,6 +5,7 @@
 
 use super::mapping::MappedFile;
 use super::{Process, generation};
+use crate::sampling;
 use ouzel_recording::stream::EventStream;
 use std::cell::{Cell, RefCell};
 
@@ -24,6 +25,7 @@ thread_local! {
 impl Drop for Held {
     fn drop(&mut self) {
         let _ = IS_ENDING.try_with(|is_ending| is_ending.set(true));
+        sampling::end_thread();
         let Some(stream) = self.stream.take() else { return };
         if self.process.generation() == generation() {
             self.process.give_back(stream);

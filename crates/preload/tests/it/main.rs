@@ -2,4 +2,6 @@
 
 mod deaths;
 mod programs;
+mod sampled;
+mod samples;
 mod shop;

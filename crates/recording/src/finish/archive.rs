@@ -1,7 +1,8 @@
 //! One run as an archive: definitions, and event files in their places.
 
 use super::communicators::{FIRST, RunCommunicator, Unified};
-use super::names::{RunRegion, UnifiedRegions};
+use super::contexts::{self, UnifiedContexts};
+use super::names::{RegionNames, RunRegion, UnifiedRegions};
 use super::notices;
 use super::piece::{Piece, PieceThread};
 use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
@@ -9,16 +10,16 @@ use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
 use ouzel_otf2::records::definition::{
-    CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm, Location,
-    LocationGroup, Region, SystemTreeNode, SystemTreeNodeDomain,
+    CallingContext, CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm, InterruptGenerator, Location,
+    LocationGroup, Region, SourceCodeLocation, SystemTreeNode, SystemTreeNodeDomain,
 };
 use ouzel_otf2::records::enums::{
-    CartPeriodicity, GroupType, LocationGroupType, LocationType, Paradigm, SystemTreeDomain,
+    Base, CartPeriodicity, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, Paradigm, SystemTreeDomain,
 };
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;
 use ouzel_otf2::records::{IdMap, List, RefKind};
-use ouzel_otf2::remark::Remark;
+use ouzel_otf2::remark::{BESIDE_CALLS, Remark, SAMPLES_PROPERTY};
 use ouzel_otf2::wire::{UNDEFINED_U32, UNDEFINED_U64};
 use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteError, WriteOptions};
 use std::fs::{self, OpenOptions};
@@ -35,19 +36,27 @@ pub(super) fn write(
     let error = |kind: FinishErrorKind| FinishError::new(target, kind);
     let clock = RunClock::new(pieces);
     let communicators = Unified::new(pieces);
-    let notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
+    let mut names = RegionNames::default();
+    let of_pieces = names.of_pieces(pieces);
+    let contexts = UnifiedContexts::new(pieces, &mut names)?;
+    let regions = names.unified(of_pieces);
+    let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
+    notices.extend(notices::of_samples(pieces, &contexts));
+    let mut properties = Remark::properties(&notices);
+    if contexts::sampler(pieces).is_some() {
+        properties.push((SAMPLES_PROPERTY.to_owned(), BESIDE_CALLS.to_owned()));
+    }
     let options = WriteOptions {
         endian: native(),
         event_chunk_bytes: CHUNK_BYTES as u64,
         definition_chunk_bytes: CHUNK_BYTES as u64,
         machine: pieces.first().map(|piece| piece.host.clone()).unwrap_or_default(),
         description: pieces.first().map(|piece| piece.program_name().to_owned()).unwrap_or_default(),
-        properties: Remark::properties(&notices),
+        properties,
         ..WriteOptions::default()
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
-    let regions = UnifiedRegions::new(pieces);
-    let mut run = Run { pieces, regions, communicators, clock, writer: &mut writer };
+    let mut run = Run { pieces, regions, contexts, communicators, clock, writer: &mut writer };
     run.define().map_err(|kind| error(kind.into()))?;
     let (n_locations, n_events, n_bytes) = run.move_events()?;
     let length_ns = run.clock.end_ns - run.clock.start_ns;
@@ -104,6 +113,7 @@ impl RunClock {
 struct Run<'a> {
     pieces: &'a [Piece],
     regions: UnifiedRegions,
+    contexts: UnifiedContexts,
     communicators: Unified,
     clock: RunClock,
     writer: &'a mut ArchiveWriter,
@@ -134,6 +144,7 @@ impl Run<'_> {
         for (id, region) in regions.iter().enumerate() {
             self.define_region(index(id), region)?;
         }
+        self.define_contexts()?;
         if self.pieces.iter().any(|piece| piece.rank.is_some()) {
             self.define_communicators()?;
         }
@@ -178,6 +189,37 @@ impl Run<'_> {
                     location_group: index(process),
                 })?;
             }
+        }
+        Ok(())
+    }
+
+    /// What samples refer to.
+    fn define_contexts(&mut self) -> Result<(), WriteError> {
+        let Some((hz, source)) = contexts::sampler(self.pieces) else { return Ok(()) };
+        let name = match source.as_str() {
+            "perf" => "processor time (perf task-clock)",
+            _ => "processor time (POSIX timer)",
+        };
+        let name = self.writer.string(name)?;
+        self.writer.define(InterruptGenerator {
+            id: 0,
+            name,
+            interrupt_generator_mode: InterruptGeneratorMode::Time,
+            base: Base::Decimal,
+            exponent: -9,
+            period: 1_000_000_000 / u64::from(hz),
+        })?;
+        for (id, (file, line)) in self.contexts.places.iter().enumerate() {
+            let file = self.writer.string(file)?;
+            self.writer.define(SourceCodeLocation { id: index(id), file, line_number: *line })?;
+        }
+        for (id, context) in self.contexts.list.iter().enumerate() {
+            self.writer.define(CallingContext {
+                id: index(id),
+                region: u32::try_from(context.region).unwrap_or(UNDEFINED_U32),
+                source_code_location: context.place.unwrap_or(UNDEFINED_U32),
+                parent: context.parent.unwrap_or(UNDEFINED_U32),
+            })?;
         }
         Ok(())
     }
@@ -292,6 +334,9 @@ impl Run<'_> {
         }
         if let Some(pairs) = self.regions.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
             local.map(RefKind::Region, IdMap::Sparse(List::new(pairs.as_slice())))?;
+        }
+        if let Some(pairs) = self.contexts.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
+            local.map(RefKind::CallingContext, IdMap::Sparse(List::new(pairs.as_slice())))?;
         }
         if let Some(pairs) = self.communicators.of_pieces.get(process) {
             let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (u64::from(a), u64::from(b))).collect();

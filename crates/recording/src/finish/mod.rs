@@ -5,6 +5,7 @@
 
 mod archive;
 mod communicators;
+mod contexts;
 mod names;
 mod notices;
 mod piece;

@@ -27,26 +27,42 @@ pub(super) struct UnifiedRegions {
     pub of_pieces: Vec<Vec<(u64, u64)>>,
 }
 
-impl UnifiedRegions {
-    pub fn new(pieces: &[Piece]) -> Self {
-        let mut unified = UnifiedRegions::default();
-        let mut ids: BTreeMap<RunRegion, u64> = BTreeMap::new();
-        let mut symbols = Symbols::default();
-        for piece in pieces {
-            let mut pairs = BTreeMap::new();
-            for (number, region) in
-                piece.entries.iter().filter_map(|entry| region(piece, entry, &mut symbols))
-            {
-                let next = unified.list.len() as u64;
-                let id = *ids.entry(region.clone()).or_insert(next);
-                if id == next {
-                    unified.list.push(region);
-                }
-                pairs.insert(u64::from(number), id);
-            }
-            unified.of_pieces.push(pairs.into_iter().collect());
+/// The names met so far.
+#[derive(Debug, Default)]
+pub(super) struct RegionNames {
+    pub symbols: Symbols,
+    list: Vec<RunRegion>,
+    ids: BTreeMap<RunRegion, u64>,
+}
+
+impl RegionNames {
+    /// The number of a region, which is a new one if it is met first.
+    pub fn id(&mut self, region: RunRegion) -> u64 {
+        let next = self.list.len() as u64;
+        let id = *self.ids.entry(region.clone()).or_insert(next);
+        if id == next {
+            self.list.push(region);
         }
-        unified
+        id
+    }
+
+    /// The regions that events of processes refer to.
+    pub fn of_pieces(&mut self, pieces: &[Piece]) -> Vec<Vec<(u64, u64)>> {
+        let of_piece = |piece: &Piece| {
+            let mut pairs = BTreeMap::new();
+            for entry in &piece.entries {
+                if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
+                    pairs.insert(u64::from(number), self.id(region));
+                }
+            }
+            pairs.into_iter().collect()
+        };
+        pieces.iter().map(of_piece).collect()
+    }
+
+    /// With the numbers of processes.
+    pub fn unified(self, of_pieces: Vec<Vec<(u64, u64)>>) -> UnifiedRegions {
+        UnifiedRegions { list: self.list, of_pieces }
     }
 }
 

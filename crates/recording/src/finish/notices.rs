@@ -2,6 +2,7 @@
 
 use super::Deaths;
 use super::communicators::Unified;
+use super::contexts::UnifiedContexts;
 use super::piece::Piece;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
@@ -70,6 +71,52 @@ pub(super) fn of_run(
     notices.extend(clocks(pieces));
     notices
 }
+
+/// What samples do not show, or show less often than was asked for.
+pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Remark> {
+    let note = |message: String| Remark { is_loss: false, message };
+    let mut notices: Vec<Remark> = Vec::new();
+    for path in &contexts.replaced {
+        notices.push(note(format!("{path:?} is not the file that ran any more, so its functions have no names")));
+    }
+    for piece in pieces {
+        let name = name(piece);
+        let hz = piece.entries.iter().find_map(|entry| match entry {
+            Entry::Sampler { hz, .. } => Some(*hz),
+            _ => None,
+        });
+        if hz == Some(0) {
+            notices.push(loss(format!("{name} has no samples: this system allows no timer")));
+        }
+        let totals = piece.entries.iter().rev().find_map(|entry| match *entry {
+            Entry::Samples { n_due, n_incomplete, n_lost, processor_ns } => {
+                Some((n_due, n_incomplete, n_lost, processor_ns))
+            }
+            _ => None,
+        });
+        let Some((n_due, n_incomplete, n_lost, processor_ns)) = totals else { continue };
+        if 0 < n_lost {
+            notices.push(loss(format!("{n_lost} samples of {name} are lost: too many call paths")));
+        }
+        if n_due < 20 * n_incomplete {
+            let message = format!("the call paths of {n_incomplete} of {n_due} samples of {name} are incomplete");
+            notices.push(note(message));
+        }
+        let n_expected = u128::from(processor_ns) * u128::from(hz.unwrap_or(0)) / 1_000_000_000;
+        if N_SAMPLES_TO_JUDGE < n_expected && u128::from(n_due) * 5 < n_expected * 4 {
+            let got = u128::from(n_due) * 1_000_000_000 / u128::from(processor_ns.max(1));
+            let message = format!(
+                "{name} was sampled {got} times for each second of processor time, not {} times",
+                hz.unwrap_or(0)
+            );
+            notices.push(note(message));
+        }
+    }
+    notices
+}
+
+/// Samples that must be due before their rate is judged.
+const N_SAMPLES_TO_JUDGE: u128 = 100;
 
 /// Ranks that left nothing.
 fn absent(pieces: &[Piece]) -> Option<Remark> {

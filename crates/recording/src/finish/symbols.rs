@@ -3,36 +3,117 @@
 //! Law: a name is that of the function's own entry, a line that of its beginning. A file that is gone, stripped or
 //! damaged gives no names; the function then is called by its file and offset.
 
+use crate::elf;
 use addr2line::{Loader, demangle_auto};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// A function's name, file and line; the file is empty and the line 0 where they are unknown.
 pub(super) type Named = (String, String, u32);
 
+/// A function on a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SymbolFrame {
+    pub name: String,
+    /// The file that the function is in; empty if unknown.
+    pub file: String,
+    /// The line that it begins at; 0 if unknown.
+    pub line: u32,
+    /// Where in it the program is.
+    pub place: Option<(String, u32)>,
+}
+
+/// A file with its names.
+struct NamedFile {
+    loader: Loader,
+    /// The address that its first mapped page is linked at.
+    first: u64,
+    build_id: Option<String>,
+}
+
 /// The files met so far.
 #[derive(Default)]
-pub(super) struct Symbols(FxHashMap<String, Option<(Loader, u64)>>);
+pub(super) struct Symbols(FxHashMap<String, Option<NamedFile>>);
+
+impl std::fmt::Debug for Symbols {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Symbols").field("n_files", &self.0.len()).finish()
+    }
+}
 
 impl Symbols {
+    fn open(&mut self, module: &str) -> Option<&NamedFile> {
+        let open = || {
+            let mut file = ouzel_files::input::open(Path::new(module)).ok()?;
+            let segments = elf::segments(&mut file).ok()??;
+            let (first, build_id) = (elf::first_address(&segments)?, elf::build_id(&mut file, &segments));
+            Some(NamedFile { loader: Loader::new(module).ok()?, first, build_id })
+        };
+        self.0.entry(module.to_owned()).or_insert_with(open).as_ref()
+    }
+
+    /// Gives no names any more from a file that is another one than that with this build id; whether it is.
+    pub fn forget_if_replaced(&mut self, module: &str, build_id: &str) -> bool {
+        let is_replaced = self.open(module).is_some_and(|file| {
+            !build_id.is_empty() && file.build_id.as_deref().is_some_and(|found| found != build_id)
+        });
+        if is_replaced {
+            self.0.insert(module.to_owned(), None);
+        }
+        is_replaced
+    }
+
     /// The function at an offset from where a file is mapped.
     pub fn find(&mut self, module: &str, offset: u64) -> Option<Named> {
-        let open = || {
-            let base = first_address(Path::new(module))?;
-            Some((Loader::new(module).ok()?, base))
-        };
-        let (loader, base) = self.0.entry(module.to_owned()).or_insert_with(open).as_ref()?;
-        let address = base.checked_add(offset)?;
-        let (file, line) = match loader.find_location(address) {
+        let file = self.open(module)?;
+        file.at(file.first.checked_add(offset)?)
+    }
+
+    /// The functions at an address as the file counts it, outermost first: more than one where calls are inlined. None
+    /// without a name.
+    pub fn frames(&mut self, module: &str, address: u64) -> Vec<SymbolFrame> {
+        let Some(file) = self.open(module) else { return Vec::new() };
+        let mut frames: Vec<SymbolFrame> = Vec::new();
+        if let Ok(mut found) = file.loader.find_frames(address) {
+            while let Ok(Some(frame)) = found.next() {
+                let name = frame.function.as_ref().and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                let place = frame.location.and_then(|at| Some((at.file?.to_owned(), at.line?)));
+                let file = place.as_ref().map(|(file, _)| file.clone()).unwrap_or_default();
+                frames.push(SymbolFrame { name: name.unwrap_or_default(), file, line: 0, place });
+            }
+        }
+        frames.reverse();
+        // The outermost one is the function that has code of its own, which the symbols name.
+        let own = file.loader.find_symbol_info(address).map(|symbol| symbol.address());
+        if let Some((name, path, line)) = own.and_then(|own| file.at(own)) {
+            match frames.first_mut() {
+                Some(outermost) => (outermost.name, outermost.file, outermost.line) = (name, path, line),
+                None => frames.push(SymbolFrame { name, file: path, line, place: None }),
+            }
+        }
+        frames.retain(|frame| !frame.name.is_empty());
+        frames
+    }
+}
+
+impl NamedFile {
+    fn at(&self, address: u64) -> Option<Named> {
+        let (file, line) = match self.loader.find_location(address) {
             Ok(Some(location)) => (location.file.unwrap_or_default().to_owned(), location.line.unwrap_or(0)),
             _ => (String::new(), 0),
         };
-        let name =
-            loader.find_symbol(address).map(|name| demangle_auto(Cow::Borrowed(name), None).into_owned());
-        Some((name.or_else(|| inner_name(loader, address))?, file, line))
+        let name = self.loader.find_symbol(address);
+        let name = name.map(|name| demangle_auto(Cow::Borrowed(of_source(name)), None).into_owned());
+        Some((name.or_else(|| inner_name(&self.loader, address))?, file, line))
     }
+}
+
+/// The name that a function has in its source: compilers mark parts and copies of it.
+fn of_source(name: &str) -> &str {
+    let marks = [".constprop.", ".isra.", ".part.", ".cold", ".lto_priv."];
+    let first = marks.iter().filter_map(|mark| name.find(mark)).min();
+    &name[..first.unwrap_or(name.len())]
 }
 
 /// The name that the debug information has.
@@ -42,40 +123,21 @@ fn inner_name(loader: &Loader, address: u64) -> Option<String> {
     Some(frame.function?.demangle().ok()?.into_owned())
 }
 
-/// The address that the first mapped page of an ELF file of 64 bits is linked at: 0 but for programs with fixed addresses.
-fn first_address(path: &Path) -> Option<u64> {
-    /// A segment that is mapped.
-    const LOAD: u32 = 1;
-    const PAGE: u64 = 4096;
-    let mut file = ouzel_files::input::open(path).ok()?;
-    let mut header = [0; 64];
-    file.read_exact(&mut header).ok()?;
-    if header[..6] != *b"\x7fELF\x02\x01" {
-        return None;
-    }
-    let short = |at: usize| u64::from(u16::from_le_bytes([header[at], header[at + 1]]));
-    let mut offset = [0; 8];
-    offset.copy_from_slice(&header[32..40]);
-    let (offset, size, n) = (u64::from_le_bytes(offset), short(54), short(56));
-    let mut first = None;
-    for i in 0..n {
-        let mut segment = [0; 24];
-        file.seek(SeekFrom::Start(offset.checked_add(i * size)?)).ok()?;
-        file.read_exact(&mut segment).ok()?;
-        let (mut kind, mut address) = ([0; 4], [0; 8]);
-        kind.copy_from_slice(&segment[..4]);
-        address.copy_from_slice(&segment[16..24]);
-        if u32::from_le_bytes(kind) == LOAD {
-            let address = u64::from_le_bytes(address) / PAGE * PAGE;
-            first = Some(first.unwrap_or(address).min(address));
-        }
-    }
-    first
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_of_a_function_have_its_name() {
+        for (name, expected) in [
+            ("heavy.constprop.0", "heavy"),
+            ("a.part.3.isra.0.cold", "a"),
+            ("__module_MOD_solve", "__module_MOD_solve"),
+            ("L.partial", "L.partial"),
+        ] {
+            assert_eq!(of_source(name), expected);
+        }
+    }
 
     #[test]
     fn what_is_no_program_has_no_names() {

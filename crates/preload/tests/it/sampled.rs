@@ -1,0 +1,119 @@
+//! Programs without MPI that are sampled, and what their archives say.
+
+use crate::shop::check_with_reference_tool;
+use ouzel_otf2::Archive;
+use ouzel_otf2::records::{Definition, Event};
+use ouzel_otf2::wire::UNDEFINED_U32;
+use ouzel_recording::finish::{Finished, finish};
+use ouzel_recording::launch::{self, Choices};
+use ouzel_testkit::{has_programs, workspace_root};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder for a test.
+pub struct Workshop(tempfile::TempDir);
+
+impl Workshop {
+    /// None without a compiler; the test is then counted as skipped.
+    pub fn open() -> Option<Self> {
+        has_programs(&["gcc", "timeout"]).then(|| Workshop(tempfile::tempdir().expect("a folder")))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Compiles a source of `zoo/record` to a file of this name.
+    pub fn compile(&self, source: &str, name: &str, words: &[&str]) -> PathBuf {
+        let target = self.path(name);
+        let mut command = Command::new("gcc");
+        command.args(["-g", "-w", "-pthread"]).args(words).arg("-o").arg(&target);
+        let source = workspace_root().join("zoo/record").join(source);
+        let output = command.arg(source).arg("-ldl").output().expect("the compiler is there");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        target
+    }
+
+    /// Runs a program sampled so often, recorded into a folder of this name, bounded in time.
+    pub fn run(&self, program: &Path, name: &str, words: &[&str], hz: u32) -> Output {
+        let choices = Choices { sample_hz: Some(hz), ..Choices::default() };
+        self.run_with(program, name, words, &choices)
+    }
+
+    /// The same with other choices.
+    pub fn run_with(&self, program: &Path, name: &str, words: &[&str], choices: &Choices) -> Output {
+        let directory = launch::make_directory(&self.path(name)).expect("a folder for the recording");
+        let variables = launch::environment(&directory, choices).expect("the library is built");
+        // The time limit is of a process that is not recorded.
+        let mut command = Command::new("timeout");
+        command.args(["100", "env"]);
+        for (name, value) in variables {
+            command.arg(format!("{name}={}", value.to_string_lossy()));
+        }
+        command.arg(program).args(words).output().expect("it can be run")
+    }
+
+    /// Makes the archive, and has the reference tool read it.
+    pub fn finish(&self, name: &str) -> Finished {
+        let finished = finish(&self.path(name)).unwrap_or_else(|error| panic!("{error}"));
+        check_with_reference_tool(&self.path(name));
+        finished
+    }
+}
+
+/// The samples of an archive.
+pub struct Sampled {
+    /// For each sample, names and lines of its frames, outermost first.
+    pub paths: Vec<Vec<(String, Option<u32>)>>,
+}
+
+impl Sampled {
+    pub fn read(folder: &Path) -> Self {
+        let archive = Archive::open(folder).expect("an archive");
+        let (definitions, notices) = archive.read_global_definitions();
+        assert!(notices.is_empty(), "{notices:?}");
+        let (mut texts, mut regions, mut lines) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let mut contexts = BTreeMap::new();
+        for definition in definitions.records() {
+            match definition {
+                Definition::String(it) => {
+                    texts.insert(it.id, String::from_utf8_lossy(it.string.bytes()).into_owned());
+                }
+                Definition::Region(it) => drop(regions.insert(it.id, texts[&it.name].clone())),
+                Definition::SourceCodeLocation(it) => drop(lines.insert(it.id, it.line_number)),
+                Definition::CallingContext(it) => drop(contexts.insert(it.id, it)),
+                _ => {}
+            }
+        }
+        let mut paths = Vec::new();
+        for &location in archive.locations_on_disk() {
+            let (local, notices) = archive.read_local_definitions(location);
+            assert!(notices.is_empty(), "{notices:?}");
+            let mut events = archive.events(location).expect("an event file");
+            while let Some(record) = events.next_record().expect("events are valid") {
+                let Some(mut event) = record.event else { panic!("an unknown event") };
+                event.map_refs(&local.mapping);
+                if let Event::CallingContextSample(sample) = event {
+                    let mut path = Vec::new();
+                    let mut at = sample.calling_context;
+                    while at != UNDEFINED_U32 {
+                        let context = &contexts[&at];
+                        let line = lines.get(&context.source_code_location).copied();
+                        path.push((regions[&context.region].clone(), line));
+                        at = context.parent;
+                    }
+                    path.reverse();
+                    assert!(0 < sample.unwind_distance && sample.unwind_distance as usize <= path.len() + 8);
+                    paths.push(path);
+                }
+            }
+        }
+        Sampled { paths }
+    }
+
+    /// Samples with a function on their path.
+    pub fn n_through(&self, function: &str) -> usize {
+        self.paths.iter().filter(|path| path.iter().any(|(name, _)| name == function)).count()
+    }
+}

@@ -1,0 +1,114 @@
+//! Samples of programs whose call paths are known.
+
+use crate::sampled::{Sampled, Workshop};
+
+/// Three standard errors of a share of `n` samples.
+fn three_errors(share: f64, n: usize) -> f64 {
+    3.0 * (share * (1.0 - share) / n as f64).sqrt()
+}
+
+fn check_split(sampled: &Sampled, n_least: usize, what: &str) {
+    let (heavy, light) = (sampled.n_through("heavy"), sampled.n_through("light"));
+    let n = heavy + light;
+    assert!(n_least < n, "{what}: {n} samples of {}, as {:?}", sampled.paths.len(), sampled.paths.last());
+    let share = heavy as f64 / n as f64;
+    assert!((share - 0.7).abs() < three_errors(0.7, n), "{what}: {share} of {n}");
+    // The beginning, the end and the loop itself.
+    assert!(sampled.paths.len() < n + n / 50 + 20, "{what}: {n} of {} samples", sampled.paths.len());
+}
+
+#[test]
+fn shares_are_those_of_the_program() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["split", "60000"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    let finished = shop.finish("run");
+    assert!(finished.archives[0].notices.iter().all(|notice| !notice.is_loss), "{finished:?}");
+    let sampled = Sampled::read(&shop.path("run"));
+    check_split(&sampled, 300, "split");
+    let path = sampled.paths.iter().find(|path| path.iter().any(|(name, _)| name == "heavy"));
+    let names: Vec<&str> = path.expect("checked above").iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["main", "split", "heavy", "inner"]);
+    let (_, line) = &path.expect("checked above")[2];
+    assert_eq!(*line, Some(34), "the line of the inlined call");
+}
+
+#[test]
+fn all_threads_are_sampled() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["threads", "3"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    let finished = shop.finish("run");
+    assert_eq!(finished.archives[0].n_locations, 4, "{finished:?}");
+    let sampled = Sampled::read(&shop.path("run"));
+    check_split(&sampled, 300, "threads");
+    assert!(sampled.paths.iter().filter(|path| path.len() == 4).all(|path| path[0].0 == "in_thread"));
+}
+
+#[test]
+fn a_hundred_thousand_threads_in_sequence_leave_one_file() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["sequence", "100000"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    let finished = shop.finish("run");
+    let archive = &finished.archives[0];
+    assert!(archive.n_locations <= 3 && archive.notices.iter().all(|notice| !notice.is_loss), "{archive:?}");
+}
+
+#[test]
+fn deep_recursion_is_walked_to_its_end() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O1", "-fno-optimize-sibling-calls"]);
+    let output = shop.run(&program, "run", &["deep", "10000"], 1000);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "10001\n", "{output:?}");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    check_split(&sampled, 100, "deep");
+    let deepest = sampled.paths.iter().map(Vec::len).max();
+    assert_eq!(deepest, Some(1 + 10_001 + 3), "main, the recursion, split, heavy, inner");
+}
+
+#[test]
+fn the_programs_own_signals_reach_it() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["signals", "200"], 1000);
+    // A signal that is raised while a sample is due is one with it, as signals of this sort do not queue.
+    let n: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+    assert!((180..=200).contains(&n), "{n}: {output:?}");
+    shop.finish("run");
+    check_split(&Sampled::read(&shop.path("run")), 100, "signals");
+}
+
+#[test]
+fn children_and_programs_that_follow_are_sampled() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    for (what, n_processes) in [("fork", 2), ("exec", 2)] {
+        let output = shop.run(&program, what, &[what], 1000);
+        assert!(output.status.success(), "{what}: {output:?}");
+        let finished = shop.finish(what);
+        let archive = &finished.archives[0];
+        assert_eq!(archive.n_processes, n_processes, "{what}: {archive:?}");
+        assert!(archive.notices.iter().all(|notice| !notice.is_loss), "{archive:?}");
+        check_split(&Sampled::read(&shop.path(what)), 150, what);
+    }
+}
+
+#[test]
+fn libraries_that_are_loaded_later_are_known() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let library = shop.compile("loaded.c", "loaded.so", &["-O2", "-shared", "-fPIC"]);
+    let library = library.to_str().expect("a path");
+    let output = shop.run(&program, "run", &["load", library, "20000"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    let n = sampled.paths.iter().filter(|path| path.iter().map(|(name, _)| name).eq(["main", "work_loaded"])).count();
+    assert!(100 < n, "{n} of {} samples", sampled.paths.len());
+    assert!(n + n / 20 + 20 > sampled.n_through("work_loaded"));
+}

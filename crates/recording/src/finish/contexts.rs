@@ -1,0 +1,165 @@
+//! Call paths of samples as calling contexts of the run.
+//!
+//! ```text
+//! node of a process (address, caller) ──symbols──► frames, inlined ones too ──► contexts of the run (region, line, caller)
+//! ```
+//! Law: each node has a context. Frames that only start the program or a thread, and those of the recorder, are
+//! callers of nothing: paths begin behind them. Contexts that look alike are one, in all processes.
+
+use super::FinishError;
+use super::names::{RegionNames, RunRegion};
+use super::piece::Piece;
+use super::symbols::{SymbolFrame, Symbols};
+use crate::journal::Entry;
+use crate::launch::LIBRARY;
+use crate::paths::{self, N_SEGMENTS, NODE_BYTES, NO_MODULE, PathId, SEGMENT_NODES};
+use crate::settings;
+use ouzel_files::input;
+use ouzel_otf2::records::enums::{Paradigm, RegionRole};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::io;
+
+const PATHS_BYTES_MAX: u64 = (N_SEGMENTS * SEGMENT_NODES * NODE_BYTES) as u64;
+/// Functions that a program or a thread begins with.
+const BEGINNINGS: [&str; 10] = [
+    "_start",
+    "__libc_start_main",
+    "__libc_start_main_impl",
+    "__libc_start_call_main",
+    "_dl_start_user",
+    "start_thread",
+    "clone",
+    "__clone",
+    "clone3",
+    "__clone3",
+];
+
+/// A path of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct RunContext {
+    pub parent: Option<u32>,
+    /// A number in the list of regions.
+    pub region: u64,
+    /// A number in the list of places.
+    pub place: Option<u32>,
+}
+
+/// The contexts of a run, and for each process its numbers and those of the run.
+#[derive(Debug, Default)]
+pub(super) struct UnifiedContexts {
+    pub list: Vec<RunContext>,
+    /// Files and lines.
+    pub places: Vec<(String, u32)>,
+    /// For each piece, pairs of its own number and that of the run.
+    pub of_pieces: Vec<Vec<(u64, u64)>>,
+    /// Files that are no longer those that ran.
+    pub replaced: Vec<String>,
+    context_ids: FxHashMap<RunContext, u32>,
+    place_ids: BTreeMap<(String, u32), u32>,
+}
+
+/// The frames of an address as regions and places, outermost first; whether a path may begin with them.
+type KnownFrames = (Vec<(u64, Option<u32>)>, bool);
+
+impl UnifiedContexts {
+    pub fn new(pieces: &[Piece], names: &mut RegionNames) -> Result<Self, FinishError> {
+        let mut unified = UnifiedContexts::default();
+        for piece in pieces {
+            let pairs = unified.add(piece, names)?;
+            unified.of_pieces.push(pairs);
+        }
+        unified.replaced.sort_unstable();
+        unified.replaced.dedup();
+        Ok(unified)
+    }
+
+    fn add(&mut self, piece: &Piece, names: &mut RegionNames) -> Result<Vec<(u64, u64)>, FinishError> {
+        let path = piece.folder.join(settings::PATHS);
+        let bytes = match input::read_limited(&path, PATHS_BYTES_MAX) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(FinishError::new(&path, error)),
+        };
+        let modules = self.modules(piece, &mut names.symbols);
+        let mut known: FxHashMap<(u16, u64), KnownFrames> = FxHashMap::default();
+        // The context that callees of each node have as their caller.
+        let mut outer: FxHashMap<PathId, Option<u32>> = FxHashMap::default();
+        let mut pairs = Vec::new();
+        for node in paths::of_file(&bytes) {
+            let place = (node.frame.module(), node.frame.address());
+            let (frames, is_beginning) = known.entry(place).or_insert_with(|| {
+                let module = modules.get(&place.0).filter(|_| place.0 != NO_MODULE);
+                self.frames(module.map(String::as_str), place.1, names)
+            });
+            let parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
+            let mut at = parent;
+            for &(region, place) in frames.iter() {
+                at = Some(self.id(RunContext { parent: at, region, place }));
+            }
+            outer.insert(node.id, at.filter(|_| parent.is_some() || !*is_beginning));
+            pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));
+        }
+        Ok(pairs)
+    }
+
+    /// The paths of a process's files by their numbers. Files that are not those that ran give no names.
+    fn modules(&mut self, piece: &Piece, symbols: &mut Symbols) -> FxHashMap<u16, String> {
+        let mut modules = FxHashMap::default();
+        for entry in &piece.entries {
+            if let Entry::Module { number, build_id, path } = entry {
+                if symbols.forget_if_replaced(path, build_id) {
+                    self.replaced.push(path.clone());
+                }
+                modules.insert(*number, path.clone());
+            }
+        }
+        modules
+    }
+
+    fn frames(&mut self, module: Option<&str>, address: u64, names: &mut RegionNames) -> KnownFrames {
+        let file_name = module.map_or("unknown code", |module| module.rsplit('/').next().unwrap_or(module));
+        let mut found = module.map(|module| names.symbols.frames(module, address)).unwrap_or_default();
+        // Where C's library has no names of its own, as distributions install it, its outermost frames begin programs.
+        let is_bare = found.is_empty() && ["libc.so", "ld-linux"].iter().any(|own| file_name.starts_with(own));
+        if found.is_empty() {
+            let (name, file) = (format!("[{file_name}]"), String::new());
+            found.push(SymbolFrame { name, file, line: 0, place: None });
+        }
+        let is_beginning = is_bare
+            || file_name == LIBRARY || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
+        let frames = found.into_iter().map(|SymbolFrame { name, file, line, place }| {
+            let (role, paradigm) = (RegionRole::Function, Paradigm::User);
+            let region = names.id(RunRegion { name, file, line, role, paradigm });
+            (region, place.map(|place| self.place(place)))
+        });
+        (frames.collect(), is_beginning)
+    }
+
+    fn place(&mut self, place: (String, u32)) -> u32 {
+        let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        let id = *self.place_ids.entry(place.clone()).or_insert(next);
+        if id == next {
+            self.places.push(place);
+        }
+        id
+    }
+
+    fn id(&mut self, context: RunContext) -> u32 {
+        let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let id = *self.context_ids.entry(context).or_insert(next);
+        if id == next {
+            self.list.push(context);
+        }
+        id
+    }
+}
+
+/// How samples were taken: how often and by what; none if no process took any.
+pub(super) fn sampler(pieces: &[Piece]) -> Option<(u32, String)> {
+    let entries = pieces.iter().flat_map(|piece| &piece.entries);
+    entries.into_iter().find_map(|entry| match entry {
+        Entry::Sampler { hz, source } if 0 < *hz => Some((*hz, source.clone())),
+        _ => None,
+    })
+}
