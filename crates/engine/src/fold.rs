@@ -139,7 +139,9 @@ impl<'a> Folder<'a> {
         }
         // Analyses that ask for samples see them; the others see the calls made of them.
         let wants_calls = |member: &dyn DynAnalysis| !member.needs().contains(Needs::SAMPLES);
-        if self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member)) {
+        let is_sampled =
+            self.source.is_sampled(location) && self.set.members.iter().any(|member| wants_calls(&**member));
+        if is_sampled || self.source.completes_calls(location) {
             self.frames.get_or_insert_with(|| Frames::new(self.source.definitions()));
             let verdicts = self.verdicts(location, progress);
             self.fold_sampled(location, verdicts, progress);
@@ -167,7 +169,8 @@ impl<'a> Folder<'a> {
     /// Reads the location for verdicts on whole calls.
     fn survey(&mut self, location: LocationId, test: CallTest, progress: Option<&Progress>) -> CallVerdicts {
         let definitions = self.source.definitions();
-        let is_sampled = self.source.is_sampled(location) && self.frames.is_some();
+        let of_samples = self.source.is_sampled(location) || self.source.completes_calls(location);
+        let is_sampled = of_samples && self.frames.is_some();
         let needs = if test.needs_metrics() { Needs::METRICS } else { Needs::NOTHING };
         let plan = ReadPlan::all(if is_sampled { needs | Needs::SAMPLES } else { needs });
         let hidden = Hidden::BehindOne(definitions.filtered_region);
@@ -240,7 +243,9 @@ impl<'a> Folder<'a> {
         let Folder { buffer, calls, wide: copy, partial, watch, reached, .. } = self;
         let frames = frames.as_ref().expect("made before the first location that needs them");
         let cx = location_cx(*source, location, cut, is_selected);
-        let of_samples = |member: &dyn DynAnalysis| member.needs().contains(Needs::SAMPLES);
+        // Samples that complete recorded calls have no meaning without these.
+        let completes = source.completes_calls(location);
+        let of_samples = |member: &dyn DynAnalysis| !completes && member.needs().contains(Needs::SAMPLES);
         let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
         let nesting = |verdicts| Nesting::new(cut, verdicts, plan.needs);
         let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
@@ -278,8 +283,10 @@ impl<'a> Folder<'a> {
             raw.close(set, buffer);
         }
         if sampled.has_sample() {
-            partial.notices.push(uncertain_calls(cx.definitions.location(location).kind));
-            view.seen.insert(Content::Samples);
+            partial.notices.push(uncertain_calls(cx.definitions.location(location).kind, completes));
+            if !completes {
+                view.seen.insert(Content::Samples);
+            }
         }
         let mut fold = Fold { set, cx: &cx, partial };
         fold.end(outcome, vec![view, raw], wide, buffer);
@@ -535,15 +542,16 @@ impl Fold<'_> {
 }
 
 /// What calls made of samples cannot show; one notice for each kind of location.
-fn uncertain_calls(kind: LocationKind) -> Notice {
+fn uncertain_calls(kind: LocationKind, completes: bool) -> Notice {
     let of = match kind {
         LocationKind::CpuThread => "CPU threads",
         LocationKind::AcceleratorStream => "accelerator streams",
         LocationKind::Metric => "metric sources",
         LocationKind::Unknown => "locations of unknown kind",
     };
+    let which = if completes { "unrecorded calls" } else { "calls" };
     let message = format!(
-        "calls of {of} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
+        "{which} of {of} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
     );
     Notice::new(Level::Low, NoticeCode::UncertainInstances, message)
 }

@@ -1,4 +1,4 @@
-//! Calls made of samples, for locations that hold nothing else.
+//! Calls made of samples, for locations that hold nothing else, or whose samples show the calls that are not recorded.
 //!
 //! ```text
 //! samples   A/B   A/B   A/C    A    nothing   A    │ last time stamp
@@ -12,6 +12,10 @@
 //! the last time stamp of the location. Frames of two samples are one call if they are the same region, called from
 //! the same line by frames that are one call, and the tracer does not say otherwise ([`Lca`]). A loop right inside
 //! of a frame that stayed is taken to have stayed, as loops leave no marks.
+//!
+//! A recorded call ([`TraceSource::completes_calls`](ouzel_model::TraceSource::completes_calls)) is inside of the frames
+//! open at its enter. Frames that samples show inside of it are entered in it and left before it is; the frame of the
+//! call itself, if samples show it, is the recorded call.
 //!
 //! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
@@ -108,12 +112,24 @@ fn call_line(contexts: &SampledContexts, definitions: &Definitions, id: ContextI
     own.or_else(|| context.parent.and_then(|parent| contexts.get(parent).line))
 }
 
+/// An open call that is recorded.
+#[derive(Debug, Clone, Copy)]
+struct RecordedCall {
+    region: RegionId,
+    at: u32,
+    base: u32,
+}
+
 /// The calls of one location.
 #[derive(Debug)]
 pub(crate) struct SampledCalls {
     /// The innermost open frame.
     at: u32,
     has_sample: bool,
+    /// The frame outside of all those that were entered since the innermost recorded call.
+    base: u32,
+    /// The open recorded calls, with what was `at` and `base` at their enters.
+    recorded: Vec<RecordedCall>,
     /// The last time stamp, with or without a row.
     last: Ticks,
     /// Frames to be entered, innermost first.
@@ -126,6 +142,8 @@ impl SampledCalls {
     pub fn new() -> Self {
         SampledCalls {
             at: OUTSIDE,
+            base: OUTSIDE,
+            recorded: Vec::new(),
             has_sample: false,
             last: Ticks(0),
             entered: Vec::new(),
@@ -149,6 +167,11 @@ impl SampledCalls {
         let mut samples = raw.samples.iter().peekable();
         for (row, (&time, &kind)) in raw.time.iter().zip(&raw.kind).enumerate() {
             if kind != EventKind::Sample {
+                match kind {
+                    EventKind::Enter => self.enter_recorded(raw.region[row]),
+                    EventKind::Leave => self.leave_recorded(frames, calls, time, raw.region[row]),
+                    _ => {}
+                }
                 self.new_row.push(calls.push(time, kind, raw.region[row]));
                 continue;
             }
@@ -165,9 +188,11 @@ impl SampledCalls {
 
     fn sample(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, sample: &Sample) {
         let to = sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
+        self.rebase(frames, calls, time, to);
         // At the first sample, what stayed of the sample before has no meaning.
         let kept =
             if self.has_sample { frames.kept(frames.common(self.at, to), sample.lca) } else { OUTSIDE };
+        let kept = if frames.get(kept).depth < frames.get(self.base).depth { self.base } else { kept };
         self.has_sample = true;
         self.leave_to(frames, calls, time, kept);
         let mut at = to;
@@ -180,6 +205,35 @@ impl SampledCalls {
             calls.push(time, EventKind::Enter, region);
         }
         self.at = to;
+    }
+
+    fn enter_recorded(&mut self, region: RegionId) {
+        self.recorded.push(RecordedCall { region, at: self.at, base: self.base });
+        (self.at, self.base) = (OUTSIDE, OUTSIDE);
+    }
+
+    /// Leaves the frames inside of a recorded call that ends now. One that was not entered changes nothing.
+    fn leave_recorded(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, region: RegionId) {
+        let Some(at) = self.recorded.iter().rposition(|call| call.region == region) else { return };
+        self.leave_to(frames, calls, time, self.base);
+        (self.at, self.base) = (self.recorded[at].at, self.recorded[at].base);
+        self.recorded.truncate(at);
+    }
+
+    /// Finds the frame of the innermost recorded call on a path, or that in which it was entered.
+    fn rebase(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, to: u32) {
+        let Some(call) = self.recorded.last().copied() else { return };
+        let mut base = to;
+        while base != OUTSIDE && frames.get(base).region != call.region {
+            base = frames.get(base).parent;
+        }
+        if base == OUTSIDE {
+            base = frames.common(call.at, to);
+        }
+        if base != self.base {
+            self.leave_to(frames, calls, time, self.base);
+            (self.at, self.base) = (base, base);
+        }
     }
 
     /// Leaves the frames inside `outer`.
@@ -195,7 +249,11 @@ impl SampledCalls {
     pub fn end(&mut self, frames: &Frames, calls: &mut ChunkBuffer) {
         calls.clear();
         let last = self.last;
-        self.leave_to(frames, calls, last, OUTSIDE);
+        self.leave_to(frames, calls, last, self.base);
+        // Those outside of recorded calls that are open are left with these.
+        if self.recorded.is_empty() {
+            self.leave_to(frames, calls, last, OUTSIDE);
+        }
     }
 
     /// Gives the payload of other rows their new row numbers.
@@ -221,5 +279,82 @@ impl SampledCalls {
         copy(new_row, &raw.device_calls, &mut calls.device_calls, |x| &mut x.row);
         copy(new_row, &raw.io, &mut calls.io, |x| &mut x.row);
         copy(new_row, &raw.named_records, &mut calls.named_records, |x| &mut x.row);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: RegionId = RegionId(1);
+    const SOLVE: RegionId = RegionId(2);
+    const STEP: RegionId = RegionId(3);
+    const SEND: RegionId = RegionId(4);
+    const PROGRAM: RegionId = RegionId(5);
+
+    /// Nodes 1 to 4: main, main/solve, main/solve/step, main/step.
+    fn frames() -> Frames {
+        let node = |parent: u32, depth: u32, region: RegionId| FrameNode { parent, depth, region, is_loop: false };
+        let nodes = vec![
+            node(0, 0, RegionId(0)),
+            node(0, 1, MAIN),
+            node(1, 2, SOLVE),
+            node(2, 3, STEP),
+            node(1, 2, STEP),
+        ];
+        Frames { nodes, of_context: vec![1, 2, 3, 4] }
+    }
+
+    /// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
+    fn made(events: &str) -> String {
+        let (frames, mut raw, mut calls) = (frames(), ChunkBuffer::default(), ChunkBuffer::default());
+        let mut sampled = SampledCalls::new();
+        let mut text = String::new();
+        let mut show = |calls: &ChunkBuffer| {
+            for ((time, kind), region) in calls.time.iter().zip(&calls.kind).zip(&calls.region) {
+                let sign = if *kind == EventKind::Enter { '+' } else { '-' };
+                text.push_str(&format!("{sign}{}@{} ", region.0, time.0));
+            }
+        };
+        // Each event in a chunk of its own: borders have no meaning.
+        for (time, event) in (1..).zip(events.split(' ')) {
+            raw.clear();
+            let number: u32 = event[1..].parse().expect("a number");
+            let kind = match &event[..1] {
+                "s" => EventKind::Sample,
+                "+" => EventKind::Enter,
+                _ => EventKind::Leave,
+            };
+            let row = raw.push(Ticks(time), kind, RegionId(number));
+            if kind == EventKind::Sample {
+                let context = Some(ContextId::from_index(number as usize));
+                raw.samples.push(Sample { row, context, lca: Lca::Unknown, generator: None });
+            }
+            sampled.derive(&frames, &raw, &mut calls);
+            show(&calls);
+        }
+        sampled.end(&frames, &mut calls);
+        show(&calls);
+        text.trim_end().to_owned()
+    }
+
+    #[test]
+    fn recorded_calls_are_inside_of_frames() {
+        assert_eq!([MAIN, SOLVE, STEP, SEND, PROGRAM].map(|region| region.0), [1, 2, 3, 4, 5]);
+        // The program around everything, a send in main/solve, then the next sample in main/step.
+        assert_eq!(
+            made("+5 s1 +4 -4 s3 -5"),
+            "+5@1 +1@2 +2@2 +4@3 -4@4 -2@5 +3@5 -3@6 -1@6 -5@6"
+        );
+        // What was open before the call goes on after it.
+        assert_eq!(made("s2 +4 -4 s2"), "+1@1 +2@1 +3@1 +4@2 -4@3 -3@4 -2@4 -1@4");
+    }
+
+    #[test]
+    fn the_frame_of_a_recorded_call_is_that_call() {
+        // main and solve are recorded: samples add only what is inside of them.
+        assert_eq!(made("+1 +2 s2 s1 -2 s3 -1"), "+1@1 +2@2 +3@3 -3@4 -2@5 +3@6 -3@7 -1@7");
+        // Samples inside of a recorded send show nothing twice.
+        assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@5 -1@5");
     }
 }

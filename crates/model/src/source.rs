@@ -21,6 +21,13 @@ pub trait TraceSource: Send + Sync {
         false
     }
 
+    /// Whether samples of `location` show the calls that are not recorded, beside those that are. The engine then makes
+    /// one nesting of both, for all analyses: recorded calls are inside of the frames that the last sample shows.
+    fn completes_calls(&self, location: LocationId) -> bool {
+        let _ = location;
+        false
+    }
+
     /// Why the trace holds nothing of this kind, as part of a sentence ("HPCToolkit records no messages"); `None` if
     /// it may.
     fn lacks(&self, content: Content) -> Option<String> {

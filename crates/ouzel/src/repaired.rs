@@ -111,6 +111,10 @@ impl TraceSource for Repaired {
         self.inner.is_sampled(location)
     }
 
+    fn completes_calls(&self, location: LocationId) -> bool {
+        self.inner.completes_calls(location)
+    }
+
     fn lacks(&self, content: Content) -> Option<String> {
         self.inner.lacks(content)
     }

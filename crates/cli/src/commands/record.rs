@@ -1,4 +1,4 @@
-//! `ouzel record`: runs a program and records what it does with MPI.
+//! `ouzel record`: runs a program and records where it computes and what it does with MPI.
 //!
 //! Law: standard output and exit code are the program's; what this command says goes to standard error.
 
@@ -20,7 +20,7 @@ use std::process::{self, ExitStatus, Stdio};
 
 pub const COMMAND: Command = Command::about_the_program::<RecordArgs>("record");
 
-/// Run a program and record its MPI calls, without compiling it anew
+/// Run a program and record its call paths and MPI calls, without compiling it anew
 #[derive(Debug, Args)]
 #[command(
     override_usage = "ouzel record [OPTIONS] -- COMMAND…\n       ouzel record --env -o DIR\n       \
@@ -31,9 +31,9 @@ Examples:
   eval \"$(ouzel record --env -o run1)\"; srun ./app; ouzel record --finish run1    in a job script
   ouzel record --dry-run -- ./app                        what can be recorded here
 
-A recording has the calls of MPI in C and Fortran (Open MPI, MPICH and libraries made from it), with
-messages, collective operations and communicators, and the functions of code that is compiled with
--finstrument-functions (GCC, Clang, gfortran).
+A recording has samples of the call paths of all threads, the calls of MPI in C and Fortran (Open MPI,
+MPICH and libraries made from it), with messages, collective operations and communicators, and the
+functions of code that is compiled with -finstrument-functions (GCC, Clang, gfortran).
 DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
 Standard output and the exit code are those of COMMAND. More: docs/record.md"
 )]
@@ -54,6 +54,10 @@ pub struct RecordArgs {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Samples for each second of processor time of a thread
+    #[arg(long, value_name = "HZ|off", default_value = "200", value_parser = parse_rate)]
+    pub sample: SampleRate,
+
     /// Whether calls of MPI are recorded
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
@@ -71,6 +75,20 @@ pub struct RecordArgs {
     pub command: Vec<OsString>,
 }
 
+/// How often samples are taken: 0 for never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SampleRate(pub u32);
+
+fn parse_rate(text: &str) -> Result<SampleRate, String> {
+    /// More would leave the program no time.
+    const HZ_MAX: u32 = 10_000;
+    if text == "off" {
+        return Ok(SampleRate(0));
+    }
+    let hz = text.parse().ok().filter(|hz| (1..=HZ_MAX).contains(hz));
+    hz.map(SampleRate).ok_or_else(|| format!("must be off or a number from 1 to {HZ_MAX}"))
+}
+
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
@@ -82,7 +100,11 @@ pub enum Switch {
 
 impl Tool for RecordArgs {
     fn run(&self) -> anyhow::Result<Outcome> {
-        let choices = Choices { without_mpi: self.mpi == Switch::Off, limit_bytes: self.limit };
+        let choices = Choices {
+            sample_hz: Some(self.sample.0).filter(|&hz| 0 < hz),
+            without_mpi: self.mpi == Switch::Off,
+            limit_bytes: self.limit,
+        };
         if let Some(directory) = &self.finish {
             let finished = finish(directory).map_err(anyhow::Error::from)?;
             self.tell(&finished);
@@ -220,6 +242,24 @@ fn remove_if_empty(directory: &Path) {
     let _ = fs::remove_dir(directory);
 }
 
+/// By what samples are taken on this system.
+fn samples() -> String {
+    if !cfg!(target_arch = "x86_64") {
+        return "not on this processor: x86-64 alone".to_owned();
+    }
+    /// Of the kernel: from 3 on, distributions let nobody but root count.
+    const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+    let level = fs::read_to_string(PARANOID).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    match level {
+        Some(level) if level < 3 => "call paths of all threads, by perf_event".to_owned(),
+        Some(level) => format!(
+            "call paths of all threads, by perf_event for root, else by a timer of at most the kernel's rate \
+             ({PARANOID} is {level})"
+        ),
+        None => "call paths of all threads, by a timer of at most the kernel's rate: perf_event is not there".to_owned(),
+    }
+}
+
 /// What can be recorded here.
 fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
     let mut out = stdout().lock();
@@ -232,7 +272,8 @@ fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
         "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
     )?;
     writeln!(out, "functions     of code compiled with -finstrument-functions")?;
-    writeln!(out, "not recorded  samples of call paths, counters, I/O, memory, threads and OpenMP")?;
+    writeln!(out, "samples       {}", samples())?;
+    writeln!(out, "not recorded  counters, I/O, memory, starts and ends of threads, OpenMP")?;
     if let Some(program) = command.first() {
         let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
         writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;

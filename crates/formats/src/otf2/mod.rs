@@ -29,6 +29,7 @@ use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Needs, Notice, Provenance,
     ReadError, ReadPlan, TraceSource,
 };
+use ouzel_otf2::remark::{BESIDE_CALLS, SAMPLES_PROPERTY};
 use ouzel_otf2::{Archive, ReadErrorKind};
 use reader::{Empty, OpenedLocation, Otf2Location};
 use refs::GlobalRefs;
@@ -130,6 +131,12 @@ impl Otf2Source {
         }
     }
 
+    /// Whether the recorder says that samples and recorded calls complete each other.
+    fn has_samples_beside_calls(&self) -> bool {
+        let says = |(name, value): &(String, String)| name == SAMPLES_PROPERTY && value == BESIDE_CALLS;
+        self.archive.anchor().properties.iter().any(says)
+    }
+
     /// The archive, for what only OTF2 has.
     pub fn archive(&self) -> &Archive {
         &self.archive
@@ -168,6 +175,10 @@ impl TraceSource for Otf2Source {
         *self.sampled[location.index()].get_or_init(|| self.holds_samples_only(location))
     }
 
+    fn completes_calls(&self, location: LocationId) -> bool {
+        self.has_samples_beside_calls() && !self.is_sampled(location)
+    }
+
     /// An event file must be decoded from its start to know the open calls, so a time range only ends the reading early.
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
         let defined = self.definitions.location(location);
@@ -192,6 +203,7 @@ impl TraceSource for Otf2Source {
             notices,
             trace_start: self.definitions.clock.offset_ticks,
             declared_events: defined.declared_events,
+            is_upper_bound: self.has_samples_beside_calls(),
             has_peers: 1 < self.n_processes && defined.kind.runs_code(),
         };
         Ok(Box::new(Otf2Location::new(events, opened, &self.refs, plan)))

@@ -29,6 +29,8 @@ pub(super) struct OpenedLocation {
     pub trace_start: u64,
     /// Events that the location's definition declares.
     pub declared_events: Option<u64>,
+    /// Whether unwind distances are upper bounds of what stayed.
+    pub is_upper_bound: bool,
     /// Whether there are other processes, whose clocks may differ.
     pub has_peers: bool,
 }
@@ -58,12 +60,13 @@ impl<'a> Otf2Location<'a> {
         plan: &ReadPlan,
     ) -> Self {
         events.skip(unwanted(plan.needs));
+        let stack_changes = StackChanges::new(opened.is_upper_bound);
         Otf2Location {
             events,
             refs: LocationRefs::new(refs, std::mem::take(&mut opened.local.mapping)),
             opened,
             rows: BaseColumns::new(),
-            stack_changes: StackChanges::default(),
+            stack_changes,
             open_io: FxHashMap::default(),
             last: 0,
             n_back: 0,

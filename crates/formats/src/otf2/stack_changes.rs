@@ -19,6 +19,8 @@ const UNDEFINED: u32 = u32::MAX;
 /// What is known of the stack of one location between samples.
 #[derive(Debug, Default)]
 pub(super) struct StackChanges {
+    /// Whether distances say how much can have stayed, and not how much has.
+    is_upper_bound: bool,
     /// Depths of the contexts that instrumentation holds open, outermost first.
     open: Vec<u32>,
     /// Frames that can have stayed since the sample before, as enters and leaves say.
@@ -28,6 +30,11 @@ pub(super) struct StackChanges {
 }
 
 impl StackChanges {
+    /// At the beginning of a location.
+    pub fn new(is_upper_bound: bool) -> Self {
+        StackChanges { is_upper_bound, ..StackChanges::default() }
+    }
+
     /// A context was entered; no depth if it is not defined.
     pub fn enter(&mut self, depth: Option<u32>, unwind_distance: u32) {
         let open = self.open();
@@ -56,6 +63,9 @@ impl StackChanges {
         let open = self.open();
         let asserted = kept(depth, unwind_distance).filter(|&kept| open < kept || kept == depth);
         match (asserted, at_most) {
+            (Some(kept), at_most) if self.is_upper_bound => {
+                Lca::AtMost(at_most.map_or(kept, |at_most| kept.min(at_most)))
+            }
             (Some(kept), at_most) => Lca::Exact(at_most.map_or(kept, |at_most| kept.min(at_most))),
             (None, Some(at_most)) => Lca::AtMost(at_most),
             (None, None) => Lca::Unknown,
@@ -106,6 +116,14 @@ mod tests {
         use Lca::{Exact, Unknown};
         check(&[(3, 4, Unknown), (4, 3, Exact(2)), (4, 1, Exact(4)), (4, 0, Exact(4)), (2, 2, Exact(1))]);
         check(&[(3, 0, Unknown), (3, UNDEFINED, Unknown), (5, 5, Exact(1))]);
+    }
+
+    #[test]
+    fn a_bound_is_no_more_than_a_bound() {
+        let mut changes = StackChanges::new(true);
+        assert_eq!(changes.sample(3, 4), Lca::Unknown);
+        assert_eq!(changes.sample(4, 3), Lca::AtMost(2));
+        assert_eq!(changes.sample(4, 1), Lca::AtMost(4));
     }
 
     #[test]
