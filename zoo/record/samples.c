@@ -6,6 +6,7 @@
  *   signals N    the program has a handler for the signal of samples, and raises it N times
  *   fork         the child does what split does, the parent waits
  *   exec         another program, which is this one with `split`, takes the place of this one
+ *   kill N       as split, then the program kills itself by SIGKILL
  *   load FILE N  calls work_loaded(N) of a library that is loaded, and unloads it
  */
 #define _GNU_SOURCE
@@ -113,6 +114,9 @@ int main(int argc, char **argv)
         execl("/no/such/program", "x", (char *)NULL);
         execv(argv[0], (char *[]){argv[0], "split", "30000", NULL});
         return 1;
+    } else if (strcmp(what, "kill") == 0) {
+        split(n);
+        kill(getpid(), SIGKILL);
     } else if (strcmp(what, "load") == 0) {
         void *file = dlopen(argv[2], RTLD_NOW);
         void (*work)(long) = file ? (void (*)(long))dlsym(file, "work_loaded") : NULL;

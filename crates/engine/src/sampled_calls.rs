@@ -294,7 +294,8 @@ mod tests {
 
     /// Nodes 1 to 4: main, main/solve, main/solve/step, main/step.
     fn frames() -> Frames {
-        let node = |parent: u32, depth: u32, region: RegionId| FrameNode { parent, depth, region, is_loop: false };
+        let node =
+            |parent: u32, depth: u32, region: RegionId| FrameNode { parent, depth, region, is_loop: false };
         let nodes = vec![
             node(0, 0, RegionId(0)),
             node(0, 1, MAIN),
@@ -342,10 +343,7 @@ mod tests {
     fn recorded_calls_are_inside_of_frames() {
         assert_eq!([MAIN, SOLVE, STEP, SEND, PROGRAM].map(|region| region.0), [1, 2, 3, 4, 5]);
         // The program around everything, a send in main/solve, then the next sample in main/step.
-        assert_eq!(
-            made("+5 s1 +4 -4 s3 -5"),
-            "+5@1 +1@2 +2@2 +4@3 -4@4 -2@5 +3@5 -3@6 -1@6 -5@6"
-        );
+        assert_eq!(made("+5 s1 +4 -4 s3 -5"), "+5@1 +1@2 +2@2 +4@3 -4@4 -2@5 +3@5 -3@6 -1@6 -5@6");
         // What was open before the call goes on after it.
         assert_eq!(made("s2 +4 -4 s2"), "+1@1 +2@1 +3@1 +4@2 -4@3 -3@4 -2@4 -1@4");
     }

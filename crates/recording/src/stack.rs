@@ -114,7 +114,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     /// Walks a stack of `(place, return address)`, innermost first; frames walked, frames that stayed, paths made.
-    fn sample(last: &mut LastStack, stack: &[(u64, u64)], paths: &mut Vec<(Option<u32>, u64)>) -> (usize, usize) {
+    fn sample(
+        last: &mut LastStack,
+        stack: &[(u64, u64)],
+        paths: &mut Vec<(Option<u32>, u64)>,
+    ) -> (usize, usize) {
         let memory: BTreeMap<u64, u64> = stack.iter().copied().collect();
         let stack_pointer = stack.first().map_or(u64::MAX, |&(place, _)| place - 8);
         last.begin(stack_pointer, |place| memory.get(&place).copied());

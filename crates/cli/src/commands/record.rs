@@ -256,7 +256,8 @@ fn samples() -> String {
             "call paths of all threads, by perf_event for root, else by a timer of at most the kernel's rate \
              ({PARANOID} is {level})"
         ),
-        None => "call paths of all threads, by a timer of at most the kernel's rate: perf_event is not there".to_owned(),
+        None => "call paths of all threads, by a timer of at most the kernel's rate: perf_event is not there"
+            .to_owned(),
     }
 }
 

@@ -15,7 +15,7 @@ fn output_and_exit_code_are_those_of_the_program() {
     let scratch = Scratch::new("record-passes");
     for (script, out, code) in [("echo out; echo err >&2; exit 5", "out\n", 5), ("kill -9 $$", "", 137)] {
         let target = scratch.0.join("run");
-        let ran = ran(&["record", "-o", text(&target), "--", "sh", "-c", script]);
+        let ran = ran(&["record", "--sample", "off", "-o", text(&target), "--", "sh", "-c", script]);
         assert_eq!((ran.out.as_str(), ran.code), (out, Some(code)), "{}", ran.err);
         assert!(ran.err.contains("nothing was recorded here"), "{}", ran.err);
         assert!(!target.exists(), "nothing is left behind");
@@ -44,7 +44,7 @@ fn what_cannot_be_recorded_is_refused() {
 fn a_dry_run_says_what_can_be_recorded() {
     let ran = ran(&["record", "--dry-run", "--", "no-such-program"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    for needle in ["libouzel_record.so", "MPI", "not recorded", "no-such-program: not found"] {
+    for needle in ["libouzel_record.so", "MPI", "samples", "not recorded", "no-such-program: not found"] {
         assert!(ran.out.contains(needle), "{needle}: {}", ran.out);
     }
 }
@@ -101,6 +101,32 @@ fn the_report_of_a_recording_says_who_was_killed() {
     let info = json(&target, &["info"]);
     let found = info.to_string();
     assert!(found.contains("rank 2 was killed by signal 9 after "), "{found}");
+}
+
+/// A program without MPI: where it computes is in the profile, with nothing around it that only starts it.
+#[test]
+fn the_profile_of_a_recording_says_where_a_program_computes() {
+    if !has_programs(&["gcc"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-profile");
+    let (program, target) = (scratch.0.join("samples"), scratch.0.join("run"));
+    let mut compile = Command::new("gcc");
+    compile.args(["-O2", "-g", "-pthread", "-o"]).arg(&program);
+    compile.arg(workspace_root().join("zoo/record/samples.c")).arg("-ldl");
+    assert!(compile.status().expect("the compiler is there").success());
+    let mut record = command();
+    record.args(["record", "--quiet", "--sample", "1000", "-o"]).arg(&target).args(["--", "sh", "-c"]);
+    let output = record
+        .arg(format!("'{}' split 30000; exit 3", text(&program)))
+        .output()
+        .expect("the binary is there");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let profile = json(&target, &["profile"]).to_string();
+    for name in ["main", "split", "heavy", "light", "samples"] {
+        assert!(profile.contains(&format!("\"{name}\"")), "{name}: {profile}");
+    }
+    assert!(!profile.contains("_start") && !profile.contains("\"sh\""), "{profile}");
 }
 
 /// The planted fault: rank 5 takes one and a half times as long for everything.

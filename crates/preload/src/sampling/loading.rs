@@ -99,16 +99,16 @@ unsafe extern "C" fn dlsym(file: *mut c_void, name: *const c_char) -> *mut c_voi
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dlclose(file: *mut c_void) -> c_int {
-    let is_recorded = super::is_on();
-    if is_recorded && let Some(process) = process::begun().filter(|process| process.is_this()) {
+    let process = process::begun().filter(|process| super::is_on() && process.is_this());
+    if let Some(process) = process {
         let _outermost = Outermost::enter();
-        modules::forget_temporary(|entry| process.entry(entry));
+        modules::begin_closing(|entry| process.entry(entry));
     }
     let function = next::symbol(c"dlclose");
     // SAFETY: the caller's argument.
     let result = if function.is_null() { -1 } else { unsafe { next::invoke(function, &[file.addr()]) } };
-    if is_recorded {
-        modules::expect_changes();
+    if process.is_some() {
+        modules::end_closing();
         renew();
     }
     result

@@ -70,11 +70,15 @@ pub fn forked() {
     if !is_on() {
         return;
     }
-    modules::forked();
+    let is_usable = modules::forked();
     let parents = SAMPLER.replace(ptr::null_mut());
     if !parents.is_null() {
         // SAFETY: it came from a box of this thread, and the handler no longer finds it.
         unsafe { Box::from_raw(parents) }.into_timer().forget();
+    }
+    if !is_usable {
+        HZ.store(0, Ordering::Relaxed);
+    } else if !parents.is_null() {
         start_process();
     }
 }

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::ptr;
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 pub type LoadedUnwinder = UnwinderX86_64<&'static [u8], MustNotAllocateDuringUnwind>;
 
@@ -64,6 +64,8 @@ static REGISTRY: Mutex<ModuleRegistry> =
 static TABLE: AtomicPtr<ModuleTable> = AtomicPtr::new(ptr::null_mut());
 /// Readers of tables at this moment.
 static N_READERS: AtomicU32 = AtomicU32::new(0);
+/// Calls of `dlclose` at this moment.
+static N_CLOSING: AtomicU32 = AtomicU32::new(0);
 /// Whether files may have been loaded since the table was made.
 static IS_OUTDATED: AtomicBool = AtomicBool::new(false);
 
@@ -80,9 +82,12 @@ pub fn with_table<R>(read: impl FnOnce(&ModuleTable) -> R) -> Option<R> {
     result
 }
 
-/// In the child of a fork, other threads read nothing.
-pub fn forked() {
+/// In the child of a fork, other threads read and unload nothing. False if one of them was at work on the tables, which
+/// then stay locked.
+pub fn forked() -> bool {
     N_READERS.store(0, Ordering::SeqCst);
+    N_CLOSING.store(0, Ordering::SeqCst);
+    !matches!(REGISTRY.try_lock(), Err(TryLockError::WouldBlock))
 }
 
 /// Files may have been loaded.
@@ -99,10 +104,11 @@ pub fn renew_if_outdated(note: impl FnMut(&Entry)) {
 
 /// Makes a new table if files were loaded or unloaded.
 pub fn renew(mut note: impl FnMut(&Entry)) {
+    // Before looking, so that no table is replaced by an older one.
+    let mut registry = registry();
     let mut loaded = Loaded { files: Vec::new(), changes: (0, 0) };
     // SAFETY: `look` gets the pointer to `loaded`, which lives until the call is over.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut loaded).cast()) };
-    let mut registry = registry();
     let is_first = registry.files.is_empty();
     if !is_first && registry.changes == loaded.changes {
         return;
@@ -111,13 +117,17 @@ pub fn renew(mut note: impl FnMut(&Entry)) {
         let known = registry.files.iter().find(|known| known.all == file.all && known.path == file.path);
         file.is_permanent = is_first || known.is_some_and(|known| known.is_permanent);
     }
-    (registry.files, registry.changes) = (loaded.files, loaded.changes);
-    let table = registry.table(|_| true, &mut note);
+    let is_closing = N_CLOSING.load(Ordering::SeqCst) != 0;
+    // What is left out now is looked for again.
+    registry.changes = if is_closing { (0, 0) } else { loaded.changes };
+    registry.files = loaded.files;
+    let table = registry.table(|file| file.is_permanent || !is_closing, &mut note);
     publish(table);
 }
 
-/// Leaves out all files that may be unloaded.
-pub fn forget_temporary(mut note: impl FnMut(&Entry)) {
+/// Leaves out all files that may be unloaded, until [`end_closing`].
+pub fn begin_closing(mut note: impl FnMut(&Entry)) {
+    N_CLOSING.fetch_add(1, Ordering::SeqCst);
     let mut registry = registry();
     if registry.files.is_empty() {
         return;
@@ -125,6 +135,12 @@ pub fn forget_temporary(mut note: impl FnMut(&Entry)) {
     let table = registry.table(|file| file.is_permanent, &mut note);
     registry.changes = (0, 0);
     publish(table);
+}
+
+/// Files have been unloaded.
+pub fn end_closing() {
+    N_CLOSING.fetch_sub(1, Ordering::SeqCst);
+    expect_changes();
 }
 
 /// The files that have numbers, for the journal of the child of a fork.

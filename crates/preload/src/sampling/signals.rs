@@ -76,8 +76,7 @@ unsafe extern "C" fn sigaction(signal: c_int, new: Action, old: *mut libc::sigac
     }
     // SAFETY: both are null or point to actions, as the caller says.
     unsafe {
-        let before =
-            (PROGRAMS_HANDLER.load(Ordering::Relaxed), PROGRAMS_FLAGS.load(Ordering::Relaxed));
+        let before = (PROGRAMS_HANDLER.load(Ordering::Relaxed), PROGRAMS_FLAGS.load(Ordering::Relaxed));
         if let Some(new) = new.as_ref() {
             keep(new);
         }

@@ -46,11 +46,7 @@ impl Registers {
         // SAFETY: as the caller says.
         let registers = unsafe { &(*context).uc_mcontext.gregs };
         let get = |which: libc::c_int| registers.get(which as usize).map_or(0, |value| value.cast_unsigned());
-        Registers {
-            instruction: get(libc::REG_RIP),
-            stack: get(libc::REG_RSP),
-            base: get(libc::REG_RBP),
-        }
+        Registers { instruction: get(libc::REG_RIP), stack: get(libc::REG_RSP), base: get(libc::REG_RBP) }
     }
 }
 
@@ -93,7 +89,12 @@ impl ThreadSampler {
     }
 
     /// The path of the program that is interrupted.
-    pub fn interrupted(&mut self, table: &ModuleTable, paths: &ProcessPaths, at: Registers) -> Option<Walked> {
+    pub fn interrupted(
+        &mut self,
+        table: &ModuleTable,
+        paths: &ProcessPaths,
+        at: Registers,
+    ) -> Option<Walked> {
         let (is_complete, n_new) = self.walk(table, at, false);
         let outer = self.name(table, paths)?;
         let path = paths.intern(outer, table.frame(at.instruction))?;
@@ -131,8 +132,7 @@ impl ThreadSampler {
         let mut n_new = 0;
         loop {
             let mut read_word = |place: u64| read(place).ok_or(());
-            let found =
-                table.unwinder.unwind_frame(address, &mut registers, &mut self.cache, &mut read_word);
+            let found = table.unwinder.unwind_frame(address, &mut registers, &mut self.cache, &mut read_word);
             let Ok(Some(return_address)) = found else {
                 self.last.reached_end();
                 return (found.is_ok(), n_new);

@@ -127,8 +127,7 @@ impl ThreadTimer {
         }
         let own = ThreadTimer::Posix(timer);
         let seconds = i64::try_from(period_ns / NS).unwrap_or(1);
-        let period =
-            libc::timespec { tv_sec: seconds, tv_nsec: i64::try_from(period_ns % NS).unwrap_or(0) };
+        let period = libc::timespec { tv_sec: seconds, tv_nsec: i64::try_from(period_ns % NS).unwrap_or(0) };
         let periods = libc::itimerspec { it_interval: period, it_value: period };
         // SAFETY: the timer was made above; nothing is wanted back.
         if unsafe { libc::timer_settime(timer, 0, &raw const periods, ptr::null_mut()) } == 0 {

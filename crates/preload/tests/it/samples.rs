@@ -1,6 +1,8 @@
 //! Samples of programs whose call paths are known.
 
 use crate::sampled::{Sampled, Workshop};
+use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
+use ouzel_recording::launch::Choices;
 
 /// Three standard errors of a share of `n` samples.
 fn three_errors(share: f64, n: usize) -> f64 {
@@ -31,7 +33,7 @@ fn shares_are_those_of_the_program() {
     let names: Vec<&str> = path.expect("checked above").iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["main", "split", "heavy", "inner"]);
     let (_, line) = &path.expect("checked above")[2];
-    assert_eq!(*line, Some(34), "the line of the inlined call");
+    assert_eq!(*line, Some(35), "the line of the inlined call");
 }
 
 #[test]
@@ -108,7 +110,75 @@ fn libraries_that_are_loaded_later_are_known() {
     assert!(output.status.success(), "{output:?}");
     shop.finish("run");
     let sampled = Sampled::read(&shop.path("run"));
-    let n = sampled.paths.iter().filter(|path| path.iter().map(|(name, _)| name).eq(["main", "work_loaded"])).count();
+    let n = sampled
+        .paths
+        .iter()
+        .filter(|path| path.iter().map(|(name, _)| name).eq(["main", "work_loaded"]))
+        .count();
     assert!(100 < n, "{n} of {} samples", sampled.paths.len());
     assert!(n + n / 20 + 20 > sampled.n_through("work_loaded"));
+}
+
+#[test]
+fn calls_of_mpi_say_where_they_are_made() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let library = shop.library;
+        let program = shop.compile("mpicc", "program.c", "program", &[]);
+        let counter = shop.compile("mpicc", "count.c", "count.so", &["-shared", "-fPIC"]);
+        let choices = Choices { sample_hz: Some(1000), ..Choices::default() };
+        let output = shop.run_with(&program, "run", &[], Some(&counter), &choices);
+        assert!(output.status.success(), "{library}: {output:?}");
+        let finished = shop.finish("run");
+        let archive = &finished.archives[0];
+        assert_eq!(archive.n_processes, N_RANKS, "{library}");
+        assert!(archive.notices.iter().all(|notice| !notice.is_loss), "{library}: {archive:?}");
+        check_with_reference_tool(&shop.path("run"));
+        let recorded = Recorded::read(&shop.path("run"));
+        for (rank, counted) in shop.counted().iter().enumerate() {
+            for (function, expected) in counted {
+                assert_eq!(
+                    recorded.counts[rank].get(function),
+                    Some(expected),
+                    "{library}: {rank}, {function}"
+                );
+            }
+        }
+        let sampled = Sampled::read(&shop.path("run"));
+        for function in ["ring", "collectives", "persistent"] {
+            assert!(N_RANKS <= sampled.n_through(function), "{library}: {function}");
+        }
+        // The recorder and MPI are on no path of a call.
+        let of_call = sampled.paths.iter().filter(|path| path.iter().any(|(name, _)| name == "ring"));
+        assert!(of_call.clone().all(|path| path[0].0 == "main"), "{library}: {:?}", of_call.last());
+        assert_eq!(sampled.n_through("MPI_Send"), 0, "{library}");
+    }
+}
+
+#[test]
+fn a_limit_ends_the_recording_and_not_the_program() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    // The tables of the process, and one chunk.
+    let choices = Choices { sample_hz: Some(1000), limit_bytes: Some(300_000), ..Choices::default() };
+    let output = shop.run_with(&program, "run", &["threads", "2"], &choices);
+    assert!(output.status.success(), "{output:?}");
+    let finished = shop.finish("run");
+    let said: Vec<&str> = finished.archives[0].notices.iter().map(|notice| notice.message.as_str()).collect();
+    assert!(said.iter().any(|line| line.ends_with("the limit of 300000 bytes is reached")), "{said:?}");
+}
+
+#[test]
+fn a_killed_program_keeps_its_samples() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    for i in 1..=10 {
+        let name = format!("run-{i}");
+        let output = shop.run(&program, &name, &["kill", &(i * 1000).to_string()], 1000);
+        assert!(!output.status.success(), "{output:?}");
+        let finished = shop.finish(&name);
+        let archive = &finished.archives[0];
+        assert!(archive.notices.iter().any(|notice| notice.is_loss), "{archive:?}");
+        let sampled = Sampled::read(&shop.path(&name));
+        assert!(0 < sampled.n_through("split"), "{i}: {archive:?}");
+    }
 }

@@ -51,8 +51,20 @@ impl Shop {
 
     /// Runs a program on all ranks, recorded into a folder of this name, bounded in time.
     pub fn run(&self, program: &Path, name: &str, words: &[&str], preloaded: Option<&Path>) -> Output {
+        self.run_with(program, name, words, preloaded, &Choices::default())
+    }
+
+    /// The same with other choices.
+    pub fn run_with(
+        &self,
+        program: &Path,
+        name: &str,
+        words: &[&str],
+        preloaded: Option<&Path>,
+        choices: &Choices,
+    ) -> Output {
         let directory = launch::make_directory(&self.path(name)).expect("a folder for the recording");
-        let variables = launch::environment(&directory, &Choices::default()).expect("the library is built");
+        let variables = launch::environment(&directory, choices).expect("the library is built");
         let mut command = Command::new("timeout");
         command.args(["100", &format!("mpirun.{}", self.library), "-n", &N_RANKS.to_string()]);
         command.arg(program).args(words).envs(variables.iter().cloned());

@@ -10,11 +10,13 @@ use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
 use ouzel_otf2::records::definition::{
-    CallingContext, CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm, InterruptGenerator, Location,
-    LocationGroup, Region, SourceCodeLocation, SystemTreeNode, SystemTreeNodeDomain,
+    CallingContext, CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm,
+    InterruptGenerator, Location, LocationGroup, Region, SourceCodeLocation, SystemTreeNode,
+    SystemTreeNodeDomain,
 };
 use ouzel_otf2::records::enums::{
-    Base, CartPeriodicity, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, Paradigm, SystemTreeDomain,
+    Base, CartPeriodicity, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, Paradigm,
+    SystemTreeDomain,
 };
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;

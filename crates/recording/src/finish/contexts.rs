@@ -12,7 +12,7 @@ use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
 use crate::journal::Entry;
 use crate::launch::LIBRARY;
-use crate::paths::{self, N_SEGMENTS, NODE_BYTES, NO_MODULE, PathId, SEGMENT_NODES};
+use crate::paths::{self, N_SEGMENTS, NO_MODULE, NODE_BYTES, PathId, SEGMENT_NODES};
 use crate::settings;
 use ouzel_files::input;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
@@ -121,13 +121,15 @@ impl UnifiedContexts {
         let file_name = module.map_or("unknown code", |module| module.rsplit('/').next().unwrap_or(module));
         let mut found = module.map(|module| names.symbols.frames(module, address)).unwrap_or_default();
         // Where C's library has no names of its own, as distributions install it, its outermost frames begin programs.
-        let is_bare = found.is_empty() && ["libc.so", "ld-linux"].iter().any(|own| file_name.starts_with(own));
+        let is_bare =
+            found.is_empty() && ["libc.so", "ld-linux"].iter().any(|own| file_name.starts_with(own));
         if found.is_empty() {
             let (name, file) = (format!("[{file_name}]"), String::new());
             found.push(SymbolFrame { name, file, line: 0, place: None });
         }
         let is_beginning = is_bare
-            || file_name == LIBRARY || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
+            || file_name == LIBRARY
+            || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
         let frames = found.into_iter().map(|SymbolFrame { name, file, line, place }| {
             let (role, paradigm) = (RegionRole::Function, Paradigm::User);
             let region = names.id(RunRegion { name, file, line, role, paradigm });

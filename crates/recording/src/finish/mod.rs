@@ -156,6 +156,10 @@ fn runs(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
     }
     if 1 < worlds.len() {
         worlds.remove(&None);
+    } else if let Some(processes) = worlds.get_mut(&None)
+        && !processes.iter().all(Piece::only_starts_others)
+    {
+        processes.retain(|piece| !piece.only_starts_others());
     }
     let mut runs: Vec<Vec<Piece>> = worlds.into_values().flat_map(one_for_each_rank).collect();
     runs.sort_by_key(|run| run.iter().filter_map(Piece::first_ns).min());

@@ -77,7 +77,9 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
     let note = |message: String| Remark { is_loss: false, message };
     let mut notices: Vec<Remark> = Vec::new();
     for path in &contexts.replaced {
-        notices.push(note(format!("{path:?} is not the file that ran any more, so its functions have no names")));
+        notices.push(note(format!(
+            "{path:?} is not the file that ran any more, so its functions have no names"
+        )));
     }
     for piece in pieces {
         let name = name(piece);
@@ -99,7 +101,8 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
             notices.push(loss(format!("{n_lost} samples of {name} are lost: too many call paths")));
         }
         if n_due < 20 * n_incomplete {
-            let message = format!("the call paths of {n_incomplete} of {n_due} samples of {name} are incomplete");
+            let message =
+                format!("the call paths of {n_incomplete} of {n_due} samples of {name} are incomplete");
             notices.push(note(message));
         }
         let n_expected = u128::from(processor_ns) * u128::from(hz.unwrap_or(0)) / 1_000_000_000;

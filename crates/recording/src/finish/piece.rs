@@ -99,6 +99,16 @@ impl Piece {
         self.threads.iter().map(|thread| thread.slot.last_ns).max()
     }
 
+    /// Whether it is a shell or the like, or was replaced by another program before it did anything.
+    pub fn only_starts_others(&self) -> bool {
+        const STARTERS: [&str; 8] = ["bash", "dash", "env", "nice", "numactl", "sh", "taskset", "timeout"];
+        /// The begin of the program itself.
+        const N_EVENTS_OF_NOTHING: u64 = 1;
+        let n_events: u64 = self.threads.iter().map(|thread| thread.slot.n_events).sum();
+        let is_replaced = self.end.as_ref().is_some_and(|(_, how)| how == "exec");
+        STARTERS.contains(&self.program_name()) || is_replaced && n_events <= N_EVENTS_OF_NOTHING
+    }
+
     /// The program without its folder.
     pub fn program_name(&self) -> &str {
         self.program.rsplit('/').next().unwrap_or(&self.program)
