@@ -20,11 +20,13 @@ mod exit;
 mod found;
 mod notices;
 mod output;
+mod overview;
 mod profile_session;
 mod progress;
 mod rows;
 mod session;
 mod terminal;
+mod topics;
 mod words;
 
 pub use exit::Outcome;

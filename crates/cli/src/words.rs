@@ -8,6 +8,7 @@ use crate::args::{ColorWhen, Common, LowCommon, OutputFormat};
 use crate::command::{Asked, Command, Question, Tool};
 use crate::commands::COMMANDS;
 use crate::output::{Outputs, Read};
+use crate::overview;
 use anyhow::Context;
 use clap::ArgMatches;
 use clap::builder::ValueParser;
@@ -30,22 +31,14 @@ pub enum Words {
     AboutTheProgram(Box<dyn Tool>),
 }
 
+const ABOUT: &str = "Finds where parallel programs lose time, from the trace you already have";
+
 /// The command line, with all commands.
 pub fn program() -> clap::Command {
     clap::Command::new("ouzel")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Finds where parallel programs lose time, from the trace you already have")
-        .after_help(
-            "\
-First steps:
-  ouzel report scorep-run/            one page: where the time goes, and what to look at next
-  ouzel info scorep-run/              what is in the trace, and what is missing
-  ouzel profile scorep-run/ --top 20  the regions that take most time
-
-Name a trace by its directory, its anchor file or the anchor's stem.
--o and --plot replace existing files only with --force, and never replace inputs.
-Exit codes: 0 complete, 1 failed, 2 answered from incomplete data, 64 wrong usage.",
-        )
+        .about(ABOUT)
+        .override_help(overview::text(ABOUT))
         .disable_help_subcommand(true)
         .subcommand_required(true)
         .arg_required_else_help(true)

@@ -23,6 +23,7 @@ mod filter;
 mod ids;
 mod locations;
 mod metrics;
+mod near;
 mod needs;
 mod notice;
 mod profile;
@@ -61,6 +62,7 @@ pub use ids::{
 };
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use metrics::{Metric, MetricMode, MetricValueType};
+pub use near::{did_you_mean, near_names};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
 pub use profile::{

@@ -31,7 +31,7 @@ use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_files::memory;
-use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank};
+use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean};
 use ouzel_replay::{ChangeError, Graph, Replay};
 use ouzel_waits::accelerators::Accelerators;
 use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
@@ -134,10 +134,6 @@ pub enum AskError {
         /// Regions that are spelled much like it.
         near: Vec<String>,
     },
-}
-
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
 }
 
 impl Trace {

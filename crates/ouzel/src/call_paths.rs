@@ -9,7 +9,7 @@
 //!
 //! Law: one answer or none. Of several that match, one that is written in full is meant; else all are named.
 
-use ouzel_model::{CallPathId, ProfileDefinitions};
+use ouzel_model::{CallPathId, ProfileDefinitions, near_names};
 use std::sync::Arc;
 use wildmatch::WildMatch;
 
@@ -118,21 +118,9 @@ fn fitting(definitions: &ProfileDefinitions, anchored: bool, parts: &[String]) -
 
 /// Regions spelled much like the last part, the most similar first.
 fn near_regions(definitions: &ProfileDefinitions, parts: &[String]) -> Vec<String> {
-    let Some(wanted) = parts.last().map(|part| part.to_lowercase()) else { return Vec::new() };
-    let limit = wanted.chars().count() / 3;
-    let mut near: Vec<(usize, &str)> = definitions
-        .regions
-        .iter()
-        .map(|region| {
-            let name = region.name.to_lowercase();
-            let distance = if name.contains(&wanted) { 0 } else { strsim::osa_distance(&name, &wanted) };
-            (distance, &*region.name)
-        })
-        .filter(|(distance, _)| *distance <= limit)
-        .collect();
-    near.sort_unstable();
-    near.dedup();
-    near.into_iter().take(MAX_LISTED).map(|(_, name)| name.to_owned()).collect()
+    let Some(wanted) = parts.last() else { return Vec::new() };
+    let regions = definitions.regions.iter().map(|region| &*region.name);
+    near_names(wanted, regions, MAX_LISTED).into_iter().map(str::to_owned).collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
 use ouzel_formats::{Format, OpenError};
 use ouzel_model::{
     CartTopology, Filter, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError,
-    has_values,
+    has_values, near_names,
 };
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -40,9 +40,6 @@ pub fn open_profile(path: &Path) -> Result<Profile, OpenError> {
 
 /// The totals of a metric, `None` without a value, and the problems found.
 pub type Total = (Option<f64>, Vec<Notice>);
-
-/// A metric's name is suggested if it differs in at most one of this many letters.
-const NEAR: usize = 3;
 
 impl Profile {
     /// A profile as it is stored.
@@ -117,17 +114,9 @@ impl Profile {
 
     /// Names of metrics that are similar to `name` or contain it, the most similar first; all names if there are none.
     pub fn near_metrics(&self, name: &str) -> Vec<&str> {
-        let wanted = name.to_lowercase();
-        let distance = |metric: &str| {
-            let metric = metric.to_lowercase();
-            if metric.contains(&wanted) { 0 } else { strsim::levenshtein(&metric, &wanted) }
-        };
         let names = || self.definitions().metrics.iter().map(|metric| &*metric.name);
-        let limit = wanted.chars().count() / NEAR;
-        let mut near: Vec<(usize, &str)> = names().map(|name| (distance(name), name)).collect();
-        near.retain(|(distance, _)| *distance <= limit);
-        near.sort_unstable();
-        if near.is_empty() { names().collect() } else { near.into_iter().map(|(_, name)| name).collect() }
+        let near = near_names(name, names(), usize::MAX);
+        if near.is_empty() { names().collect() } else { near }
     }
 
     /// One metric, for each call path or region.

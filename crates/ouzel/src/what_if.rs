@@ -1,7 +1,7 @@
 //! What changes of a program would gain, by replay.
 
 use crate::{Answer, AskError, Options, Trace};
-use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, Unit};
+use ouzel_model::{ColumnData, Definitions, Filter, Table, Ticks, Unit, near_names};
 use ouzel_replay::{Change, ChangeError, Graph, PathGain, Projection, RankProjection, Replay};
 use ouzel_waits::Waits;
 
@@ -157,13 +157,9 @@ impl Trace {
     /// An unknown name with regions that are spelled much like it.
     fn with_near_names(&self, error: ChangeError) -> AskError {
         let ChangeError::Unknown(name) = error else { return error.into() };
-        let wanted = name.rsplit('/').next().unwrap_or_default().to_lowercase();
-        let distance = |region: &str| strsim::osa_distance(&region.to_lowercase(), &wanted);
-        let names = self.definitions().regions.iter().map(|region| (distance(&region.name), &*region.name));
-        let mut near: Vec<(usize, &str)> = names.filter(|it| it.0 <= wanted.chars().count() / 3).collect();
-        near.sort_unstable();
-        near.dedup();
-        let near: Vec<String> = near.into_iter().take(N_NEAR).map(|it| it.1.to_owned()).collect();
+        let wanted = name.rsplit('/').next().unwrap_or_default();
+        let regions = self.definitions().regions.iter().map(|region| &*region.name);
+        let near = near_names(wanted, regions, N_NEAR).into_iter().map(str::to_owned).collect();
         AskError::NoSuchCode { name, near }
     }
 }

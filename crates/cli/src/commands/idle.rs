@@ -1,6 +1,6 @@
 //! `ouzel idle`: how long each rank waits.
 
-use super::{first, origin, plot, rows, title};
+use super::{first, origin, plot, regions_near, rows, title};
 use crate::args::{Common, Per, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
@@ -141,7 +141,8 @@ fn idle_regions(definitions: &Definitions, patterns: &[String]) -> anyhow::Resul
     }
     for pattern in patterns {
         if IdleRegions::named(definitions, &[pattern]).regions().next().is_none() {
-            bail!("no region matches {pattern:?}; ouzel profile lists the regions of the trace");
+            let near = regions_near(definitions, pattern);
+            bail!("no region matches {pattern:?}{near}; ouzel profile lists the regions of the trace");
         }
     }
     Ok(IdleRegions::named(definitions, patterns))

@@ -17,6 +17,7 @@ mod convert;
 mod correlate;
 mod critical_path;
 mod efficiency;
+mod help;
 mod idle;
 mod imbalance;
 mod info;
@@ -45,6 +46,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::analyses::comm_matrix::TrafficUnit;
+use ouzel::model::{Definitions, did_you_mean, near_names};
 use ouzel_plot::Picture;
 
 /// All commands, in the order of `ouzel --help`.
@@ -79,6 +81,7 @@ pub const COMMANDS: &[Command] = &[
     call_tree::COMMAND,
     convert::COMMAND,
     record::COMMAND,
+    help::COMMAND,
     licenses::COMMAND,
     completions::COMMAND,
 ];
@@ -135,6 +138,15 @@ fn origin(session: &Session<'_>) -> String {
 /// The first `n` rows.
 fn first(n: usize) -> Vec<usize> {
     (0..n).collect()
+}
+
+/// Regions that a message about an unknown name suggests.
+const N_NEAR: usize = 3;
+
+/// What follows a message about a name that no region has.
+fn regions_near(definitions: &Definitions, name: &str) -> String {
+    let regions = definitions.regions.iter().map(|region| &*region.name);
+    did_you_mean(&near_names(name, regions, N_NEAR))
 }
 
 #[cfg(test)]

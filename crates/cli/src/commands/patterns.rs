@@ -1,6 +1,6 @@
 //! `ouzel patterns`: which stretches of calls repeat.
 
-use super::{rows, title};
+use super::{regions_near, rows, title};
 use crate::args::Common;
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
@@ -103,7 +103,10 @@ fn nothing() -> Table {
 fn region(definitions: &Definitions, name: &str) -> anyhow::Result<RegionId> {
     match definitions.regions.iter().position(|region| &*region.name == name) {
         Some(place) => Ok(RegionId::from_index(place)),
-        None => bail!("no region is called {name:?}; ouzel profile lists the regions of the trace"),
+        None => {
+            let near = regions_near(definitions, name);
+            bail!("no region is called {name:?}{near}; ouzel profile lists the regions of the trace")
+        }
     }
 }
 

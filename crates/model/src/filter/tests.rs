@@ -213,6 +213,16 @@ fn what_is_named_and_is_not_there_is_said() {
         ("name = main and not within like \"MPI_*\"", vec![]),
         ("path in (\"main/MPI_Send\", \"main/src/a.c\", main)", vec![]),
         ("path like (\"*/x\", \"m?in\")", vec![]),
+        (
+            "name = MPI_Semd",
+            vec![format!("no region of the trace is named \"MPI_Semd\": {no_call}; did you mean MPI_Send?")],
+        ),
+        (
+            "path = \"main/MPI_send\"",
+            vec![format!(
+                "no region of the trace has the name at the end of path \"main/MPI_send\": {no_call}; did you mean MPI_Send?"
+            )],
+        ),
         ("name in (main, nope)", vec![format!("no region of the trace is named \"nope\": {no_call}")]),
         ("not within like \"n*\"", vec![format!("no region of the trace is named like \"n*\": {no_call}")]),
         (

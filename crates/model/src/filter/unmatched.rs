@@ -4,7 +4,7 @@
 //! that selects nothing is not handled here.
 
 use super::{Filter, Predicate, RankSet, TextTest};
-use crate::{Definitions, Level, Notice, NoticeCode};
+use crate::{Definitions, Level, Notice, NoticeCode, did_you_mean, near_names};
 use std::collections::BTreeSet;
 use wildmatch::WildMatch;
 
@@ -18,7 +18,7 @@ impl Filter {
             KnownNames { definitions, regions: definitions.regions.iter().map(|r| &*r.name).collect() };
         let mut found = BTreeSet::new();
         for pattern in self.regions.iter().filter(|pattern| !known.like(pattern)) {
-            found.insert((NoticeCode::EmptySelection, nobody_like(pattern, "it selects nothing")));
+            found.insert((NoticeCode::EmptySelection, known.nobody_like(pattern, "it selects nothing")));
         }
         if let Some(predicate) = &self.predicate {
             known.visit(predicate, &mut found);
@@ -42,14 +42,22 @@ type UnmatchedNotices = BTreeSet<(NoticeCode, String)>;
 
 const NO_CALL: &str = "no call passes this test";
 
-fn nobody_like(pattern: &str, consequence: &str) -> String {
-    format!("no region of the trace is named like {pattern:?}: {consequence}")
-}
+/// Names that a notice suggests.
+const N_NEAR: usize = 3;
 
 impl KnownNames<'_> {
     fn like(&self, pattern: &str) -> bool {
         let pattern = WildMatch::new(pattern);
         self.regions.iter().any(|name| pattern.matches(name))
+    }
+
+    fn nobody_like(&self, pattern: &str, consequence: &str) -> String {
+        let near = self.regions_near(pattern);
+        format!("no region of the trace is named like {pattern:?}: {consequence}{near}")
+    }
+
+    fn regions_near(&self, name: &str) -> String {
+        did_you_mean(&near_names(name, self.regions.iter().copied(), N_NEAR))
     }
 
     fn visit(&self, predicate: &Predicate, found: &mut UnmatchedNotices) {
@@ -61,9 +69,11 @@ impl KnownNames<'_> {
             Predicate::Name(test) | Predicate::Within(test) => self.visit_names(test, found),
             Predicate::Path(test) => self.visit_paths(test, found),
             Predicate::Metric { metric, .. } => {
-                let mut counters = self.definitions.metrics.iter().filter(|m| m.is_counter());
-                if !counters.any(|counter| *counter.name == **metric) {
-                    let message = format!("no counter of the trace is named {metric:?}: {NO_CALL}");
+                let counters = self.definitions.metrics.iter().filter(|metric| metric.is_counter());
+                let counters: Vec<&str> = counters.map(|counter| &*counter.name).collect();
+                if !counters.contains(&&**metric) {
+                    let near = did_you_mean(&near_names(metric, counters, N_NEAR));
+                    let message = format!("no counter of the trace is named {metric:?}: {NO_CALL}{near}");
                     found.insert((NoticeCode::NotAvailable, message));
                 }
             }
@@ -75,11 +85,15 @@ impl KnownNames<'_> {
         let messages: Vec<String> = match test {
             TextTest::OneOf(names) => {
                 let missing = names.iter().filter(|name| !self.regions.contains(name.as_str()));
-                missing.map(|name| format!("no region of the trace is named {name:?}: {NO_CALL}")).collect()
+                let told = |name: &String| {
+                    let near = self.regions_near(name);
+                    format!("no region of the trace is named {name:?}: {NO_CALL}{near}")
+                };
+                missing.map(told).collect()
             }
             TextTest::Like(patterns) => {
                 let missing = patterns.iter().filter(|pattern| !self.like(pattern));
-                missing.map(|pattern| nobody_like(pattern, NO_CALL)).collect()
+                missing.map(|pattern| self.nobody_like(pattern, NO_CALL)).collect()
             }
         };
         found.extend(messages.into_iter().map(|message| (NoticeCode::EmptySelection, message)));
@@ -94,8 +108,10 @@ impl KnownNames<'_> {
             // Names of regions may hold slashes themselves.
             let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
             if !ends.chain([path.as_str()]).any(|end| self.regions.contains(end)) {
-                let message =
-                    format!("no region of the trace has the name at the end of path {path:?}: {NO_CALL}");
+                let near = self.regions_near(path.rsplit('/').next().unwrap_or_default());
+                let message = format!(
+                    "no region of the trace has the name at the end of path {path:?}: {NO_CALL}{near}"
+                );
                 found.insert((NoticeCode::EmptySelection, message));
             }
         }

@@ -1,7 +1,8 @@
 //! The counters that were asked for.
 
+use crate::commands::N_NEAR;
 use anyhow::bail;
-use ouzel::model::{Definitions, MetricId};
+use ouzel::model::{Definitions, MetricId, did_you_mean, near_names};
 use wildmatch::WildMatch;
 
 /// The counters whose names match one of `patterns`.
@@ -21,7 +22,8 @@ pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<
         if before == chosen.len() {
             let names: Vec<&str> = counters().map(|(_, name)| name).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            bail!("no counter matches {text:?}; the trace has: {there}");
+            let near = did_you_mean(&near_names(text, names, N_NEAR));
+            bail!("no counter matches {text:?}{near}; the trace has: {there}");
         }
     }
     chosen.sort_unstable();
