@@ -21,6 +21,7 @@ mod arrow;
 mod calls;
 mod causes;
 mod cluster;
+mod command;
 mod compare;
 mod convert;
 mod diagnosis;
@@ -80,6 +81,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(pickle::reopened, module)?)?;
     module.add_function(wrap_pyfunction!(pickle::restored, module)?)?;
     module.add_function(wrap_pyfunction!(licenses, module)?)?;
+    module.add_function(wrap_pyfunction!(command::run_command, module)?)?;
     module.add_function(wrap_pyfunction!(profile::open_profile, module)?)?;
     module.add_function(wrap_pyfunction!(trace::open, module)?)?;
     // The package's own list of names is in `__init__.py`.

@@ -7,6 +7,7 @@
 mod audit;
 mod bench;
 mod dev_loop;
+mod dist;
 mod docs;
 mod fuzz;
 mod mutate;
@@ -34,6 +35,7 @@ usage: cargo xtask <chore>
   fuzz ...         run the fuzz targets for a bounded time; --help lists the options
   mutate ...       ask spoilt archives of all formats, and check what must hold; --help lists the options
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
+  dist ...         the archive, the packages and checksums that are handed to users; --help lists the options
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         "docs" => docs::run(rest),
         "bench" => bench::run(rest),
         "fuzz" => fuzz::run(rest),
+        "dist" => dist::run(rest),
         "mutate" => mutate::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),

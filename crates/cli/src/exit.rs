@@ -8,7 +8,6 @@ use ouzel_files::{ending, memory};
 use std::borrow::Cow;
 use std::io::{ErrorKind, Write};
 use std::panic::{PanicHookInfo, catch_unwind, set_hook};
-use std::process::ExitCode;
 use std::sync::Mutex;
 
 /// How a command that could answer ended.
@@ -23,22 +22,25 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    fn code(self) -> ExitCode {
+    fn code(self) -> u8 {
         match self {
-            Outcome::Complete => ExitCode::SUCCESS,
-            Outcome::DataLost => ExitCode::from(2),
-            Outcome::OfProgram(code) => ExitCode::from(code),
+            Outcome::Complete => COMPLETE,
+            Outcome::DataLost => LOST,
+            Outcome::OfProgram(code) => code,
         }
     }
 }
 
+const COMPLETE: u8 = 0;
+const FAILED: u8 = 1;
+const LOST: u8 = 2;
 const USAGE: u8 = 64;
 
 /// The message and place of the last panic, for the one line about it.
 static LAST_PANIC: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs `main` and turns whatever happens into an exit code and at most one line on standard error.
-pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::UnwindSafe) -> ExitCode {
+pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::UnwindSafe) -> u8 {
     set_hook(Box::new(remember_panic));
     let ended = catch_unwind(main);
     // If the program is ending, a missing unfinished file is not an error worth reporting.
@@ -49,7 +51,7 @@ pub fn guarded(main: impl FnOnce() -> anyhow::Result<Outcome> + std::panic::Unwi
         Err(_) => {
             let what = LAST_PANIC.lock().ok().and_then(|mut last| last.take());
             complain(&format!("internal error: {}", what.as_deref().unwrap_or("no message")));
-            ExitCode::FAILURE
+            FAILED
         }
     }
 }
@@ -72,7 +74,7 @@ fn remember_panic(info: &PanicHookInfo<'_>) {
     }
 }
 
-fn failed(error: &anyhow::Error) -> ExitCode {
+fn failed(error: &anyhow::Error) -> u8 {
     if let Some(usage) = error.downcast_ref::<clap::Error>() {
         // Help and version are "errors" of the parser, too. If they cannot be printed, neither can anything else. Words
         // are quoted there as they were given, even if a shell expanded them from file names.
@@ -82,13 +84,13 @@ fn failed(error: &anyhow::Error) -> ExitCode {
             true => usage.print(),
             false => text.lines().try_for_each(|line| writeln!(std::io::stderr(), "{}", visible(line))),
         };
-        return if usage.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        return if usage.use_stderr() { USAGE } else { COMPLETE };
     }
     if is_closed_pipe(error) {
-        return ExitCode::SUCCESS;
+        return COMPLETE;
     }
     complain(&format!("error: {}", told_once(error)));
-    ExitCode::FAILURE
+    FAILED
 }
 
 /// The error and its causes, without those that the text before already contains.

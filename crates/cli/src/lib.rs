@@ -31,20 +31,32 @@ mod words;
 
 pub use exit::Outcome;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use words::Words;
 pub use words::program as command_line;
 
 /// The program: whatever happens becomes an exit code and at most one line on standard error.
 pub fn program() -> ExitCode {
-    exit::guarded(|| {
+    ExitCode::from(program_of(std::env::args_os().collect()))
+}
+
+/// The same with these words, of which the first is the program; returns the exit code.
+///
+/// Signals are handled as the binary does from here on, so nothing else may follow in the process.
+pub fn program_of(words: Vec<OsString>) -> u8 {
+    let code = exit::guarded(|| {
         ouzel_files::ending::remove_on_signals()?;
-        let words = Words::parse(std::env::args_os())?;
+        let words = Words::parse(words)?;
         if words.memory_limit().is_some() {
             exit::end_at_memory_limit()?;
         }
         answer_to(&words)
-    })
+    });
+    // The end of a binary writes what is still kept; that of another program does not. Nothing is left to be done if the
+    // reader has gone.
+    let _ = std::io::stdout().flush();
+    code
 }
 
 /// Runs a command line whose first word is the program.

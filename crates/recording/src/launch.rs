@@ -62,7 +62,7 @@ pub struct Choices {
     pub limit_bytes: Option<u64>,
 }
 
-/// The library: where cargo builds it, beside this program, or where packages put it. Cargo renews the first always.
+/// The library: where a package says, where cargo builds it, beside this program, or where packages put it. Cargo renews its first always.
 ///
 /// # Errors
 /// If it is in none of these places, or the loader cannot be given its path.
@@ -70,6 +70,8 @@ pub fn library() -> Result<PathBuf, LaunchError> {
     let program = env::current_exe().map_err(|error| io_error(Path::new("/proc/self/exe"), error))?;
     let folder = program.parent().unwrap_or(Path::new("/"));
     let places = ["deps", "", "../lib/ouzel", "../lib", ".."].map(|place| folder.join(place).join(LIBRARY));
+    let places: Vec<PathBuf> =
+        env::var_os(settings::LIBRARY).map(PathBuf::from).into_iter().chain(places).collect();
     let Some(found) = places.iter().find(|path| path.is_file()) else {
         let looked_for: Vec<String> = places.iter().map(|path| path.display().to_string()).collect();
         return Err(LaunchError::NoLibrary { looked_for: looked_for.join(", ") });

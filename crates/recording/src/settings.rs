@@ -4,6 +4,8 @@
 
 /// The directory of the archive, which has `pieces` in it.
 pub const DIRECTORY: &str = "OUZEL_RECORD_DIR";
+/// The path of the library to preload, for packages that keep it elsewhere than beside the program.
+pub const LIBRARY: &str = "OUZEL_RECORD_LIBRARY";
 /// `off`: MPI is not recorded.
 pub const MPI: &str = "OUZEL_RECORD_MPI";
 /// Samples of call paths for each second of processor time of a thread; without it, none are taken.

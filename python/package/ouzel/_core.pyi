@@ -339,6 +339,12 @@ def efficiencies(
 def licenses() -> list[dict[str, Any]]:
     """Third-party crates in this module: ``name``, ``version``, ``license`` (SPDX) and ``texts`` of each."""
 
+def run_command(words: Sequence[str]) -> int:
+    """Runs a command line whose first word is the program, as the binary does; the exit code.
+
+    Signals are handled as the binary does from then on, so nothing else may follow in the process.
+    """
+
 def multi_run_analysis(
     traces: Sequence[Trace], names: Sequence[str] | None = None, *, call_paths: bool = False
 ) -> MultiRun:
