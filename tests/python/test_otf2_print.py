@@ -2,7 +2,7 @@
 
 Compared are the events of each location in their order, field by field, after mapping
 and clock correction. How the locations are interleaved is left to each program. The form
-that `ouzel print` prints is described in docs/print.md.
+that `ouzel print` prints is described in docs/records.md.
 """
 
 import json

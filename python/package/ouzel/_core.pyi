@@ -906,7 +906,7 @@ class Trace:
         json: bool = False,
     ) -> None:
         """Writes a line for each record of an OTF2 archive to ``file`` (default: ``sys.stdout``), as ``ouzel print``
-        does; see docs/print.md.
+        does; see docs/records.md.
 
         ``records``: which, of ``"events"``, ``"definitions"``, ``"local"`` (id mapping and clock offsets of each
         location) and ``"markers"``. ``location``: only these, by their ids in the trace. ``merged``: in order of time

@@ -32,7 +32,7 @@ definition 3 of that name; ranks are those in the communicator.
 Events are listed by location, or in order of time with --merged.
 With --region, the enters and leaves of matching regions are printed, and what is recorded directly in them.
 --ranks, --location, --time and --region select events; definitions are never filtered.
-With --format json, each line is one object, without an envelope; see docs/print.md.
+With --format json, each line is one object, without an envelope; see docs/records.md.
 If a file is damaged, the records before the damage are printed; standard error says what was lost.")]
 pub struct PrintArgs {
     /// Show the file offset of each record and its number in the file

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+from spack.package import *
+
+
+class Ouzel(Package):
+    """Finds where parallel programs lose time: reads traces and profiles (OTF2, HPCToolkit, CUBE,
+    Nsight Systems, Projections, Chrome) and says what a change would gain."""
+
+    homepage = "HOMEPAGE"
+    url = "HOMEPAGE/ouzel-0.1.0.tar.gz"
+
+    license("MIT OR Apache-2.0")
+
+    version("0.1.0", sha256="SHA256")
+
+    depends_on("c", type="build")
+    depends_on("rust@1.90:", type="build")
+
+    def install(self, spec, prefix):
+        cargo = which("cargo", required=True)
+        cargo("build", "--locked", "--profile", "dist", "-p", "ouzel-cli", "-p", "ouzel-preload")
+        mkdirp(prefix.bin, prefix.lib.ouzel, prefix.share.man)
+        install("target/dist/ouzel", prefix.bin)
+        install("target/dist/libouzel_record.so", prefix.lib.ouzel)
+        ouzel = Executable(prefix.bin.ouzel)
+        ouzel("help", "--man", prefix.share.man.man1)
+
+    @run_after("install")
+    @on_package_attributes(run_tests=True)
+    def check_install(self):
+        Executable(self.prefix.bin.ouzel)("--version")
