@@ -258,8 +258,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, loaded: *mut 
         "" => std::env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default(),
         name if name.starts_with('/') => name.to_owned(),
         name => std::fs::canonicalize(name)
-            .map(|path| path.to_string_lossy().into_owned())
-            .unwrap_or_else(|_| name.to_owned()),
+            .map_or_else(|_| name.to_owned(), |path| path.to_string_lossy().into_owned()),
     };
     if info.dlpi_phdr.is_null() {
         return 0;

@@ -2,6 +2,7 @@
 
 use crate::shop::check_with_reference_tool;
 use ouzel_otf2::Archive;
+use ouzel_otf2::records::definition::CallingContext;
 use ouzel_otf2::records::{Definition, Event};
 use ouzel_otf2::wire::UNDEFINED_U32;
 use ouzel_recording::finish::{Finished, finish};
@@ -95,15 +96,7 @@ impl Sampled {
                 let Some(mut event) = record.event else { panic!("an unknown event") };
                 event.map_refs(&local.mapping);
                 if let Event::CallingContextSample(sample) = event {
-                    let mut path = Vec::new();
-                    let mut at = sample.calling_context;
-                    while at != UNDEFINED_U32 {
-                        let context = &contexts[&at];
-                        let line = lines.get(&context.source_code_location).copied();
-                        path.push((regions[&context.region].clone(), line));
-                        at = context.parent;
-                    }
-                    path.reverse();
+                    let path = path_of(sample.calling_context, &contexts, &regions, &lines);
                     assert!(0 < sample.unwind_distance && sample.unwind_distance as usize <= path.len() + 8);
                     paths.push(path);
                 }
@@ -116,4 +109,22 @@ impl Sampled {
     pub fn n_through(&self, function: &str) -> usize {
         self.paths.iter().filter(|path| path.iter().any(|(name, _)| name == function)).count()
     }
+}
+
+/// Names and lines of the frames of a context, outermost first.
+fn path_of(
+    mut at: u32,
+    contexts: &BTreeMap<u32, CallingContext>,
+    regions: &BTreeMap<u32, String>,
+    lines: &BTreeMap<u32, u32>,
+) -> Vec<(String, Option<u32>)> {
+    let mut path = Vec::new();
+    while at != UNDEFINED_U32 {
+        let context = &contexts[&at];
+        let line = lines.get(&context.source_code_location).copied();
+        path.push((regions[&context.region].clone(), line));
+        at = context.parent;
+    }
+    path.reverse();
+    path
 }
