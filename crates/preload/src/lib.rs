@@ -18,8 +18,6 @@ mod language;
 mod mpi;
 mod next;
 mod process;
-#[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]
-mod sampling;
 mod system;
 
 /// Reads the environment when the library is loaded.

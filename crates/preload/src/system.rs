@@ -4,8 +4,7 @@
 
 use crate::clock;
 use crate::next;
-use crate::process;
-use crate::sampling;
+use crate::process::{self, sampling};
 use ouzel_recording::journal::Entry;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};

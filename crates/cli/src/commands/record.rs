@@ -249,7 +249,9 @@ fn samples() -> String {
     }
     /// Of the kernel: from 3 on, distributions let nobody but root count.
     const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
-    let level = fs::read_to_string(PARANOID).ok().and_then(|text| text.trim().parse::<i32>().ok());
+    let level = ouzel_files::input::read_text(Path::new(PARANOID), 64)
+        .ok()
+        .and_then(|text| text.trim().parse::<i32>().ok());
     match level {
         Some(level) if level < 3 => "call paths of all threads, by perf_event".to_owned(),
         Some(level) => format!(

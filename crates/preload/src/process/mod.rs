@@ -9,12 +9,12 @@
 
 mod mapping;
 mod regions;
+#[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]
+pub mod sampling;
 pub mod thread;
 
 use crate::clock;
 use crate::depth::Outermost;
-use crate::sampling;
-use crate::sampling::nodes::{self, ProcessPaths};
 use mapping::{MappedFile, SlotTable};
 pub use mapping::{Mapping, errno};
 use ouzel_otf2::records::event::{Enter, Leave};
@@ -24,6 +24,7 @@ use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::stream::EventStream;
 use regions::{ROOT, Regions};
+use sampling::nodes::{self, ProcessPaths};
 use std::env;
 use std::ffi::{CStr, CString};
 use std::fmt::Display;

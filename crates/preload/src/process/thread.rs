@@ -4,8 +4,7 @@
 //! before a fork is never used.
 
 use super::mapping::MappedFile;
-use super::{Process, generation};
-use crate::sampling;
+use super::{Process, generation, sampling};
 use ouzel_recording::stream::EventStream;
 use std::cell::{Cell, RefCell};
 
