@@ -1,0 +1,140 @@
+import { useEffect, useState } from "preact/hooks";
+import licences from "virtual:licenses";
+import { duration } from "./format.ts";
+import { bindKeys, KEYS } from "./keys.ts";
+import { Guide } from "./panels/guide.tsx";
+import { Choice } from "./panels/panel.tsx";
+import { Deck } from "./deck.tsx";
+import { useStore } from "./state/answer.ts";
+import type { Depth, State } from "./state/state.ts";
+import { Timeline } from "./timeline/panel.tsx";
+import type { TimelineView } from "./timeline/view.ts";
+import { Legend } from "./timeline/legend.tsx";
+import { useRankOrder } from "./timeline/order.ts";
+
+/** The whole page. */
+export function App({ onView }: { onView: (view: TimelineView) => void }) {
+  const store = useStore();
+  const state = store.state.value;
+  const [view, setView] = useState<TimelineView | null>(null);
+  const [help, setHelp] = useState(false);
+  const dark = useTheme(state.theme);
+  useRankOrder(view);
+  useEffect(() => {
+    if (!view) return;
+    view.dark = dark;
+    view.invalidate("palette");
+    return bindKeys(store, view, () => setHelp((open) => !open));
+  }, [view, dark]);
+  const made = (next: TimelineView) => { next.dark = dark; setView(next); onView(next); };
+  return (
+    <div class={state.view === "timeline" ? "page tall" : "page"}>
+      <Header />
+      {store.error.value && <Banner text={store.error.value} />}
+      <Guide />
+      <main>
+        <Tools view={view} />
+        <Timeline onView={made} />
+        <Deck view={view} />
+      </main>
+      {help && <Help close={() => setHelp(false)} />}
+      <button class="plain help-button" aria-label="Help: keys and licences" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
+    </div>
+  );
+}
+
+function useTheme(theme: State["theme"]): boolean {
+  const [system, setSystem] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
+  useEffect(() => {
+    const query = matchMedia("(prefers-color-scheme: dark)");
+    const change = () => setSystem(query.matches);
+    query.addEventListener("change", change);
+    return () => query.removeEventListener("change", change);
+  }, []);
+  const dark = theme === "auto" ? system : theme === "dark";
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  return dark;
+}
+
+function Header() {
+  const store = useStore();
+  const { meta } = store;
+  const status = store.status.value;
+  const part = status && !status.tiles.complete ? status.tiles.done / Math.max(1, status.tiles.total) : null;
+  const theme = store.state.value.theme;
+  const next = { auto: "dark", dark: "light", light: "auto" } as const;
+  return (
+    <header class="top">
+      <h1>ouzel</h1>
+      <span class="run" title={meta.name}>{meta.name}</span>
+      <span class="faint">{meta.format} · {meta.n_locations} {meta.n_locations === 1 ? "location" : "locations"} · {duration(store.end)}</span>
+      {part !== null && <progress max={1} value={part} aria-label="Reading the trace" />}
+      <Selected />
+      <button class="plain" onClick={() => store.set({ theme: next[theme] })} title="Dark or light">{{ auto: "◐", dark: "●", light: "○" }[theme]} {theme}</button>
+    </header>
+  );
+}
+
+/** What is selected, and the way back. */
+function Selected() {
+  const store = useStore();
+  const { time_ns, brush_ns, ranks, call_path } = store.state.value;
+  const range = brush_ns ?? time_ns;
+  const trail = store.trail.value;
+  const chip = (key: string, text: string, clear: Partial<State>) => (
+    <span class="chip-text" key={key} title={text}>{text}<button class="plain" aria-label={`Clear ${key}`} onClick={() => store.go(clear, true)}>×</button></span>
+  );
+  return (
+    <nav class="selected" aria-label="Selection">
+      {trail.length !== 0 && <button class="plain" title="Back (Backspace)" onClick={() => store.back()}>← {trail.length}</button>}
+      {range && chip("time", `${duration(range[0])} – ${duration(range[1])}`, { time_ns: null, brush_ns: null })}
+      {ranks !== null && chip("ranks", `ranks ${ranks}`, { ranks: null, focus: false })}
+      {call_path !== null && chip("call path", call_path.join(" › "), { call_path: null })}
+      {(range || ranks !== null || call_path !== null) && <button class="plain" title="Everything (0)" onClick={() => store.everything()}>everything</button>}
+    </nav>
+  );
+}
+
+function Banner({ text }: { text: string }) {
+  const store = useStore();
+  return (
+    <div class="banner" role="alert">
+      <span>{text}</span>
+      <button onClick={() => location.reload()}>Load anew</button>
+      <button onClick={() => (store.error.value = null)}>Close</button>
+    </div>
+  );
+}
+
+function Tools({ view }: { view: TimelineView | null }) {
+  const store = useStore();
+  const { depth, colour, order, search, messages, critical_path } = store.state.value;
+  const orders: [string, string][] = [["rank", "rank"], ...(store.meta.orders.cluster ? [["cluster", "cluster"] as [string, string]] : []), ["exclusive_ns", "time"]];
+  const depths: [string, string][] = [["auto", "automatic"], ["leaf", "leaf"], ...Array.from({ length: 9 }, (_, i) => [`${i + 1}`, `${i + 1}`] as [string, string])];
+  const setDepth = (text: string) => store.set({ depth: (/^\d+$/.test(text) ? Number(text) : text) as Depth });
+  return (
+    <div class="tools" role="toolbar" aria-label="Timeline">
+      <Choice label="Depth" value={String(depth)} options={depths} onChange={setDepth} />
+      <Choice label="Colour" value={colour} options={[["path", "by meaning"], ["category", "by category"], ["region", "by region"]]} onChange={(value) => store.set({ colour: value })} />
+      <Choice label="Order" value={order} options={orders} onChange={(value) => store.set({ order: value })} />
+      {store.meta.abilities["messages"] !== false && <label class="check"><input type="checkbox" checked={messages} onChange={() => store.set({ messages: !messages })} />messages</label>}
+      <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>
+      <input type="search" id="search" placeholder="Search regions  /" aria-label="Search regions" value={search} onInput={(event) => store.set({ search: event.currentTarget.value })} />
+      <Legend view={view} />
+    </div>
+  );
+}
+
+function Help({ close }: { close: () => void }) {
+  return (
+    <div class="curtain" onClick={close}>
+      <div class="help" role="dialog" aria-modal="true" aria-label="Keys and licences" onClick={(event) => event.stopPropagation()}>
+        <button class="plain close" aria-label="Close" autoFocus onClick={close}>×</button>
+        <h2>Keys</h2>
+        <dl>{KEYS.map(([keys, what]) => <div key={keys}><dt>{keys.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+        <p class="faint">Letters are keys by their place on a US keyboard. The address holds the whole view: send it to a colleague who has the same trace.</p>
+        <details><summary>Licences</summary><pre>{licences}</pre></details>
+      </div>
+    </div>
+  );
+}

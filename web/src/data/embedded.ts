@@ -1,0 +1,95 @@
+import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import { AnswerError, type DataSource, type ExactKey, type TileKey } from "./source.ts";
+
+/** The element of a self-contained file that holds its data. */
+export const EMBEDDED_ID = "ouzel-data";
+
+/**
+ * Answers inside of the file: an object from each request, as the server would be asked, to its answer; of tiles, base64.
+ * Questions are keyed by `ask` and their canonical JSON.
+ */
+export class EmbeddedSource implements DataSource {
+  private readonly answers: Record<string, unknown>;
+
+  constructor(answers: Record<string, unknown>) {
+    this.answers = answers;
+  }
+
+  static inPage(): EmbeddedSource | null {
+    const text = document.getElementById(EMBEDDED_ID)?.textContent;
+    return text ? new EmbeddedSource(JSON.parse(text)) : null;
+  }
+
+  meta(): Promise<Meta> {
+    return this.get("api/meta");
+  }
+
+  async status(since: number): Promise<Status> {
+    // Nothing ever changes in a file.
+    if (0 < since) return new Promise(() => undefined);
+    const meta = await this.meta();
+    const known = (await this.callPaths(0)).length;
+    const done = { done: 1, total: 1, complete: true };
+    const status = { generation: 1, tiles: done, call_paths_known: known, report: "ready", notices: [] };
+    return (this.answers["api/status"] as Status | undefined) ?? (meta ? status : status);
+  }
+
+  async callPaths(from: number): Promise<[number, number][]> {
+    const all = await this.get<{ call_paths: [number, number][] }>("api/call-paths?from=0");
+    return all.call_paths.slice(from);
+  }
+
+  async tile({ level, tile, block }: TileKey): Promise<ArrayBuffer | null> {
+    const text = this.answers[`api/tile?level=${level}&tile=${tile}&block=${block}`];
+    return typeof text === "string" ? bytes(text) : null;
+  }
+
+  async exact(_: ExactKey): Promise<ArrayBuffer | null> {
+    return null;
+  }
+
+  async calls(row: number): Promise<{ calls: Call[]; complete: boolean }> {
+    const found = this.answers[`api/calls?row=${row}`] as { calls: Call[]; complete: boolean } | undefined;
+    return found ?? { calls: [], complete: false };
+  }
+
+  async messages(): Promise<Messages> {
+    return (this.answers["api/messages"] as Messages | undefined) ?? { arrows: [] };
+  }
+
+  topology(): Promise<Topology> {
+    return this.get("api/topology");
+  }
+
+  async severity(metric: string, callPath: string[], grid: number): Promise<Float64Array> {
+    const key = `api/severity?${JSON.stringify([metric, callPath, grid])}`;
+    return new Float64Array(bytes(await this.get<string>(key)));
+  }
+
+  ask<T>(question: Question): Promise<Envelope<T>> {
+    const whole = Object.keys(question.selection).length === 0;
+    const exact = this.answers[`api/ask?${canonical(question)}`];
+    if (exact !== undefined) return Promise.resolve(exact as Envelope<T>);
+    if (whole) return this.get(`api/ask?${question.question}`);
+    return Promise.reject(new AnswerError("This file holds answers for the whole run only; `ouzel view TRACE` answers for any selection.", 404));
+  }
+
+  private get<T>(key: string): Promise<T> {
+    const found = this.answers[key];
+    if (found === undefined) return Promise.reject(new AnswerError("This file does not hold the answer.", 404));
+    return Promise.resolve(found as T);
+  }
+}
+
+/** JSON with sorted keys. */
+export function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    part !== null && typeof part === "object" && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}
+
+function bytes(base64: string): ArrayBuffer {
+  return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
+}

@@ -1,0 +1,110 @@
+import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import { AnswerError, GoneError, Pending, type DataSource, type ExactKey, type TileKey } from "./source.ts";
+
+/** Parallel requests of tiles: enough for a fast line, few enough for one of 1 Mbit/s. */
+const MAX_TILES = 6;
+
+/** The server that served the page. */
+export class HttpSource implements DataSource {
+  readonly pending: Pending;
+  private readonly base: string;
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(base: string, pending = new Pending()) {
+    this.base = base;
+    this.pending = pending;
+  }
+
+  meta(): Promise<Meta> {
+    return this.json("api/meta");
+  }
+
+  // Not counted as pending: it waits for news.
+  async status(since: number, signal?: AbortSignal): Promise<Status> {
+    const answer = await this.fetch(`api/status?since=${since}`, signal ? { signal } : {});
+    return answer.json();
+  }
+
+  async callPaths(from: number): Promise<[number, number][]> {
+    return (await this.json<{ call_paths: [number, number][] }>(`api/call-paths?from=${from}`)).call_paths;
+  }
+
+  tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null> {
+    const { level, tile, block } = key;
+    return this.binary(`api/tile?g=${generation}&level=${level}&tile=${tile}&block=${block}`, signal);
+  }
+
+  exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null> {
+    const { from, to, columns, rows } = key;
+    return this.binary(`api/exact?from=${from}&to=${to}&columns=${columns}&rows=${rows[0]}-${rows[1]}`, signal);
+  }
+
+  calls(row: number, from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ calls: Call[]; complete: boolean }> {
+    return this.json(`api/calls?row=${row}&from=${from}&to=${to}&limit=${limit}`, signal);
+  }
+
+  messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages> {
+    return this.json(`api/messages?from=${from}&to=${to}&limit=${limit}`, signal);
+  }
+
+  topology(): Promise<Topology> {
+    return this.json("api/topology");
+  }
+
+  async severity(metric: string, callPath: string[], grid: number, signal?: AbortSignal): Promise<Float64Array> {
+    const query = new URLSearchParams({ metric, call_path: JSON.stringify(callPath), grid: String(grid) });
+    const bytes = await this.binary(`api/severity?${query}`, signal);
+    return bytes ? new Float64Array(bytes) : new Float64Array();
+  }
+
+  ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>> {
+    return this.json("api/ask", signal, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(question),
+    });
+  }
+
+  private async json<T>(path: string, signal?: AbortSignal, init: RequestInit = {}): Promise<T> {
+    return this.pending.track((async () => (await this.fetch(path, signal ? { ...init, signal } : init)).json())());
+  }
+
+  private binary(path: string, signal?: AbortSignal): Promise<ArrayBuffer | null> {
+    return this.pending.track(this.inTurn(async () => {
+      signal?.throwIfAborted();
+      const answer = await this.fetch(path, signal ? { signal } : {});
+      return answer.status === 204 ? null : answer.arrayBuffer();
+    }));
+  }
+
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (MAX_TILES <= this.running) await new Promise<void>((go) => this.waiting.push(go));
+    this.running += 1;
+    try {
+      return await work();
+    } finally {
+      this.running -= 1;
+      this.waiting.shift()?.();
+    }
+  }
+
+  private async fetch(path: string, init: RequestInit): Promise<Response> {
+    let answer: Response;
+    try {
+      answer = await fetch(this.base + path, { ...init, credentials: "same-origin" });
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new GoneError("The server does not answer.");
+    }
+    if (answer.ok) return answer;
+    const text = await answer.text();
+    let message = `The server answered ${answer.status}.`;
+    try {
+      message = (JSON.parse(text) as { error?: string }).error ?? message;
+    } catch {
+      // Not JSON: the status says it.
+    }
+    throw new AnswerError(message, answer.status);
+  }
+}

@@ -1,0 +1,80 @@
+import type { Meta, Region } from "./types.ts";
+
+/** No call path: nothing runs there. */
+export const NOTHING = 0xffffffff;
+
+/** The tree of call paths, by number; it only grows. */
+export class CallPaths {
+  readonly parent: number[] = [];
+  readonly region: number[] = [];
+  readonly depth: number[] = [];
+  private readonly byRegion = new Map<number, Region>();
+  private readonly children = new Map<string, number>();
+  readonly categoryNames: string[];
+
+  constructor(meta: Pick<Meta, "regions" | "categories">) {
+    for (const region of meta.regions) this.byRegion.set(region.id, region);
+    this.categoryNames = meta.categories.map((category) => category.name);
+  }
+
+  get length(): number {
+    return this.parent.length;
+  }
+
+  append(paths: [number, number][]): void {
+    for (const [parent, region] of paths) {
+      const id = this.parent.length;
+      this.parent.push(parent);
+      this.region.push(region);
+      this.depth.push(parent < 0 ? 1 : (this.depth[parent] ?? 0) + 1);
+      this.children.set(`${parent}/${this.regionOf(id)?.name ?? ""}`, id);
+    }
+  }
+
+  regionOf(id: number): Region | undefined {
+    const region = this.region[id];
+    return region === undefined ? undefined : this.byRegion.get(region);
+  }
+
+  name(id: number): string {
+    return this.regionOf(id)?.name ?? "";
+  }
+
+  /** Names from the outermost region to `id`. */
+  names(id: number): string[] {
+    const names: string[] = [];
+    for (let at = id; 0 <= at && at < this.length; at = this.parent[at] ?? -1) names.unshift(this.name(at));
+    return names;
+  }
+
+  /** Number of the call path with these names. */
+  find(names: readonly string[]): number | null {
+    let at = -1;
+    for (const name of names) {
+      const child = this.children.get(`${at}/${name}`);
+      if (child === undefined) return null;
+      at = child;
+    }
+    return at < 0 ? null : at;
+  }
+
+  /** The ancestor of `id` at `depth`, or itself if it is not that deep. */
+  ancestor(id: number, depth: number): number {
+    let at = id;
+    while (at < this.length && depth < (this.depth[at] ?? 0)) at = this.parent[at] ?? -1;
+    return at;
+  }
+
+  isBelow(id: number, above: number): boolean {
+    const depth = this.depth[above] ?? 0;
+    return this.ancestor(id, depth) === above;
+  }
+
+  /** Number of the category of `id`'s region. */
+  category(id: number): number {
+    const category = this.regionOf(id)?.category;
+    if (typeof category === "number") return category;
+    const place = this.categoryNames.indexOf(category ?? "");
+    return place < 0 ? Math.max(0, this.categoryNames.length - 1) : place;
+  }
+}

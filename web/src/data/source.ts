@@ -1,0 +1,74 @@
+import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+
+/** Where a tile lies: its level, its number along time, its block of rows. */
+export interface TileKey {
+  level: number;
+  tile: number;
+  block: number;
+}
+
+/** A picture of exact bins: `columns` of them from `from` to `to`, of rows `rows[0]` to `rows[1]`, ends included. */
+export interface ExactKey {
+  from: number;
+  to: number;
+  columns: number;
+  rows: [number, number];
+}
+
+/** What the page asks and who answers: a server, or the data inside of a self-contained file. */
+export interface DataSource {
+  meta(): Promise<Meta>;
+  /** Returns when something has changed since generation `since`, or after a while. */
+  status(since: number, signal?: AbortSignal): Promise<Status>;
+  /** Call paths from number `from` on: the parent, or −1, and the region. */
+  callPaths(from: number): Promise<[number, number][]>;
+  /** `null`: not there yet. */
+  tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null>;
+  exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null>;
+  calls(row: number, from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ calls: Call[]; complete: boolean }>;
+  messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages>;
+  topology(): Promise<Topology>;
+  severity(metric: string, callPath: string[], grid: number, signal?: AbortSignal): Promise<Float64Array>;
+  ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>>;
+}
+
+/** An answer that says what is wrong. */
+export class AnswerError extends Error {
+  readonly status: number;
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Nobody answers: the server ended, or the line is cut. */
+export class GoneError extends Error {}
+
+/** Requests under way, for `settled()` and the line of progress. */
+export class Pending {
+  private n = 0;
+  private listeners = new Set<(n: number) => void>();
+
+  async track<T>(work: Promise<T>): Promise<T> {
+    this.change(1);
+    try {
+      return await work;
+    } finally {
+      this.change(-1);
+    }
+  }
+
+  get count(): number {
+    return this.n;
+  }
+
+  onChange(listener: (n: number) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private change(by: number): void {
+    this.n += by;
+    for (const listener of this.listeners) listener(this.n);
+  }
+}

@@ -1,0 +1,175 @@
+/** Shapes of what the server answers. Answers to questions are the documents of docs/json.md; only what is used is typed. */
+
+export type Ns = number;
+
+export interface Location {
+  id: number;
+  rank: number | null;
+  name: string;
+  process: string;
+  kind: "thread" | "stream" | "metric";
+  parent_row: number | null;
+}
+
+export interface Region {
+  id: number;
+  name: string;
+  short: string;
+  file: string | null;
+  line: number | null;
+  role: string;
+  /** Index into `categories`, or the name of one. */
+  category: number | string;
+}
+
+export interface Category {
+  name: string;
+  colour_light: string;
+  colour_dark: string;
+}
+
+export interface ClusterOrder {
+  cluster: number;
+  rows: number[];
+  representative: number;
+}
+
+export interface Meta {
+  version: string;
+  name: string;
+  format: string;
+  fingerprint: string;
+  time_ns: [Ns, Ns];
+  n_locations: number;
+  locations: Location[];
+  regions: Region[];
+  categories: Category[];
+  orders: { rank: number[]; cluster?: ClusterOrder[] };
+  tiles: { bins: number; rows: number; n_levels: number; bin0_ns: number };
+  abilities: Record<string, boolean>;
+  runs?: string[];
+}
+
+export interface Status {
+  generation: number;
+  tiles: { done: number; total: number; complete: boolean };
+  call_paths_known: number;
+  report: string;
+  notices: Notice[];
+}
+
+export interface Notice {
+  level: "high" | "medium" | "low";
+  code: string;
+  message: string;
+  count: number;
+}
+
+export interface Selection {
+  time_ns?: [Ns, Ns];
+  ranks?: string;
+  call_path?: string[];
+}
+
+export interface Question {
+  question: string;
+  selection: Selection;
+  options: Record<string, unknown>;
+  run?: number;
+}
+
+export interface Envelope<T> {
+  schema: string;
+  version: string;
+  notices: Notice[];
+  data: T;
+}
+
+export interface Call {
+  call_path: number;
+  enter_ns: Ns;
+  leave_ns: Ns;
+  depth: number;
+}
+
+export interface Messages {
+  arrows?: [number, Ns, number, Ns, number][];
+  bundles?: [number, number, number, number][];
+  n?: number;
+}
+
+export interface Grid {
+  name: string;
+  dims: { name: string; size: number; periodic: boolean }[];
+  position_of_rank: (number[] | null)[];
+}
+
+export interface Topology {
+  grids: Grid[];
+  metrics: (string | { name: string; display_name?: string; unit?: string })[];
+}
+
+export interface Ranks {
+  ranges: string;
+  list: number[];
+}
+
+export interface Evidence {
+  text: string;
+  formula: string;
+  values: { name: string; value: number; unit: string }[];
+}
+
+export interface Finding {
+  kind: string;
+  title: string;
+  sentence: string;
+  call_path: string[];
+  more_call_paths: string[][];
+  source: string | null;
+  ranks: Ranks;
+  iterations: { n_all: number; ranges: [number, number][] } | null;
+  time_range_ns: [Ns, Ns];
+  gain_ns: Ns;
+  gain_fraction: number;
+  assumption: string;
+  confidence: "possible" | "likely" | "sure";
+  confidence_reason: string;
+  evidence: Evidence[];
+  advice: string;
+  command: string[];
+}
+
+export interface Segment {
+  id: number;
+  start_ns: Ns;
+  end_ns: Ns;
+  n_phases: number;
+  sync: string[] | null;
+  lost_ns: Ns;
+  diagnosis: string;
+  reported: boolean;
+  paths: { call_path: string[]; category: string; imb_ns: Ns; wait_ns: Ns }[];
+}
+
+export interface Report {
+  run: { span_ns: Ns; n_processes: number; n_threads: number; n_events: number; n_messages: number };
+  headline: { text: string; incomplete: string | null; gain_ns: Ns; gain_fraction: number };
+  efficiency: { parallel: number; load_balance: number; communication: number } | null;
+  findings: Finding[];
+  segments: Segment[];
+}
+
+export interface Column {
+  name: string;
+  unit: string;
+  doc: string;
+}
+
+export type Cell = string | number | boolean | null | string[] | undefined;
+export type Row = Record<string, Cell>;
+
+export interface Table {
+  columns: Column[];
+  rows: Row[];
+}

@@ -1,0 +1,125 @@
+import { duration, percent, quantity } from "../format.ts";
+import type { Finding, Report, Segment } from "../data/types.ts";
+import { useAnswer, useStore } from "../state/answer.ts";
+import type { Store } from "../state/store.ts";
+
+/** Shows where a finding is: its time, its ranks, its call path. */
+export function showFinding(store: Store, report: Report, index: number): void {
+  const finding = report.findings[index];
+  if (!finding) return;
+  const [a, b] = finding.time_range_ns;
+  const whole = 0.98 * store.end <= b - a;
+  const margin = 0.02 * (b - a);
+  store.go({
+    findings_index: index,
+    time_ns: whole || b <= a ? null : [Math.max(0, Math.round(a - margin)), Math.min(store.end, Math.round(b + margin))],
+    brush_ns: null,
+    ranks: finding.ranks.ranges === "" ? null : finding.ranks.ranges,
+    call_path: finding.call_path.length === 0 ? null : finding.call_path,
+    focus: false,
+  }, true);
+}
+
+export function stepFinding(store: Store, by: number): void {
+  void store.ask<Report>({ question: "report", options: {}, selection: {} }).then(({ data }) => {
+    const n = data.findings.length;
+    const at = store.state.value.findings_index;
+    if (n !== 0) showFinding(store, data, at === null ? (0 < by ? 0 : n - 1) : (at + by + n) % n);
+  }, (error: unknown) => store.report(error));
+}
+
+export function Guide() {
+  const store = useStore();
+  const { data, error, loading } = useAnswer<Report>("report", {}, {});
+  const notices = store.status.value?.notices ?? [];
+  return (
+    <aside class="guide" data-testid="guide" aria-label="Guide" aria-busy={loading}>
+      {data && <Head report={data} />}
+      {loading && !data && <p class="faint pad">Looking for what costs time …</p>}
+      {error && <p class="error pad">{error}</p>}
+      {data && (
+        <ol class="findings" aria-label="Findings, most gain first">
+          {(data.findings ?? []).map((finding, i) => <FindingCard key={i} finding={finding} index={i} report={data} />)}
+        </ol>
+      )}
+      {data?.segments && 0 < data.segments.length && <Segments segments={data.segments} />}
+      {0 < notices.length && (
+        <details class="notices" open>
+          <summary>Notices</summary>
+          <ul>{notices.map((notice, i) => <li key={i} class={notice.level}>{notice.message}</li>)}</ul>
+        </details>
+      )}
+    </aside>
+  );
+}
+
+function Head({ report }: { report: Report }) {
+  const { headline, efficiency } = report;
+  const parts: [string, number, string][] = efficiency
+    ? [["parallel", efficiency.parallel, "Mean computing time / run time"], ["balance", efficiency.load_balance, "Mean computing time / that of the busiest"], ["comm.", efficiency.communication, "Computing time of the busiest / run time"]]
+    : [];
+  return (
+    <header class="headline">
+      <h2>{headline?.text}</h2>
+      {headline?.incomplete && <p class="warn">{headline.incomplete}</p>}
+      <dl class="gauges">
+        {parts.map(([name, part, what]) => (
+          <div key={name} title={what}><dt>{name}</dt><dd>{percent(part)}</dd><meter min={0} max={1} value={part} aria-label={name} /></div>
+        ))}
+      </dl>
+    </header>
+  );
+}
+
+function FindingCard({ finding, index, report }: { finding: Finding; index: number; report: Report }) {
+  const store = useStore();
+  const open = store.state.value.findings_index === index;
+  return (
+    <li data-testid="finding" class={open ? "finding open" : "finding"}>
+      <button aria-expanded={open} onClick={() => showFinding(store, report, index)}>
+        <span class="gain">{finding.gain_ns === 0 ? "" : percent(finding.gain_fraction)}</span>
+        <span class="title">{finding.title}</span>
+        {0 < finding.gain_fraction && <span class="bar" style={{ width: `${Math.min(100, 100 * finding.gain_fraction)}%` }} />}
+      </button>
+      {open && (
+        <div class="detail">
+          <p>{finding.sentence}</p>
+          {finding.source && <p class="source">{finding.source}</p>}
+          <h3>Evidence</h3>
+          <ul class="evidence">
+            {finding.evidence.map((evidence, i) => (
+              <li key={i}>
+                <div title={evidence.formula}>{evidence.text}</div>
+                <dl>{evidence.values.map((v, j) => <div key={j}><dt>{v.name}</dt><dd>{quantity(v.value, v.unit)}</dd></div>)}</dl>
+              </li>
+            ))}
+          </ul>
+          <h3>Advice</h3>
+          <p>{finding.advice}</p>
+          <h3>Gain</h3>
+          <p>{duration(finding.gain_ns)} ({percent(finding.gain_fraction)}), {finding.confidence}{finding.assumption ? `: ${finding.assumption}` : ""}.</p>
+          {finding.command.length !== 0 && <code class="command">ouzel {finding.command.join(" ")}</code>}
+        </div>
+      )}
+    </li>
+  );
+}
+
+function Segments({ segments }: { segments: Segment[] }) {
+  const store = useStore();
+  return (
+    <details class="segments" open>
+      <summary>Segments that lose time</summary>
+      <ul>
+        {segments.map((segment) => (
+          <li key={segment.id}>
+            <button onClick={() => store.go({ time_ns: [segment.start_ns, segment.end_ns], call_path: null, ranks: null, findings_index: null, brush_ns: null }, true)}>
+              <span class="gain">{duration(segment.lost_ns, 3)}</span>
+              <span class="title">{segment.sync?.at(-1) ?? "end of the run"}<small>{segment.n_phases} × · {segment.diagnosis}</small></span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

@@ -1,0 +1,81 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { scaleCss } from "../colour/palettes.ts";
+import { bytes, count } from "../format.ts";
+import { useAnswer, useStore } from "../state/answer.ts";
+import { Panel } from "./panel.tsx";
+
+interface Pair { from: number; to: number; messages: number; bytes: number }
+interface Data { ranks: number[]; unit: string; pairs: Pair[] }
+interface Sizes { edges: number[]; counts: number[] }
+
+/** At most so many blocks a side are drawn; beyond, ranks share one. */
+const MAX_BLOCKS = 256;
+
+/** Who sends to whom, and how large the messages are. */
+export function Matrix() {
+  const answer = useAnswer<Data>("comm-matrix");
+  const sizes = useAnswer<Sizes>("messages", { log: true }).data;
+  const { data } = answer;
+  const none = data && (data.pairs ?? []).length === 0;
+  return (
+    <Panel id="matrix" answer={answer}>
+      {none && <p class="faint pad">No messages between ranks in the selection.</p>}
+      {data && !none && <div class="pair"><Square data={data} />{sizes?.counts && <Histogram sizes={sizes} />}</div>}
+    </Panel>
+  );
+}
+
+function Square({ data }: { data: Data }) {
+  const store = useStore();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [at, setAt] = useState<[number, number] | null>(null);
+  const n = data.ranks.length;
+  const blocks = Math.min(n, MAX_BLOCKS);
+  const block = (rank: number) => Math.floor((data.ranks.indexOf(rank) * blocks) / n);
+  const place = new Map(data.ranks.map((rank) => [rank, block(rank)]));
+  const cells = new Map<number, Pair>();
+  for (const pair of data.pairs) {
+    const key = (place.get(pair.from) ?? 0) * blocks + (place.get(pair.to) ?? 0);
+    const sum = cells.get(key) ?? { ...pair, messages: 0, bytes: 0 };
+    cells.set(key, { ...sum, messages: sum.messages + pair.messages, bytes: sum.bytes + pair.bytes });
+  }
+  const most = Math.max(1, ...[...cells.values()].map((cell) => cell.bytes));
+  const palette = store.state.value.palette;
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !canvas.current) return;
+    [canvas.current.width, canvas.current.height] = [blocks, blocks];
+    for (const [key, cell] of cells) {
+      context.fillStyle = scaleCss(palette, cell.bytes / most);
+      context.fillRect(key % blocks, Math.floor(key / blocks), 1, 1);
+    }
+  });
+  const pointed = at ? cells.get(at[0] * blocks + at[1]) : undefined;
+  const ranksOf = (b: number) => data.ranks.filter((rank) => place.get(rank) === b);
+  const move = (event: PointerEvent) => {
+    const box = (event.currentTarget as Element).getBoundingClientRect();
+    setAt([Math.min(blocks - 1, Math.floor(((event.clientY - box.top) / box.height) * blocks)), Math.min(blocks - 1, Math.floor(((event.clientX - box.left) / box.width) * blocks))]);
+  };
+  const select = () => at && store.go({ ranks: [...new Set([...ranksOf(at[0]), ...ranksOf(at[1])])].sort((a, b) => a - b).join(",") }, true);
+  const names = (b: number) => { const list = ranksOf(b); return list.length === 1 ? `${list[0]}` : `${list[0]}–${list.at(-1)}`; };
+  return (
+    <figure class="matrix">
+      <div class="axis">from ↓ to →</div>
+      <canvas ref={canvas} role="img" aria-label="Bytes from each rank to each other" onPointerMove={move} onPointerLeave={() => setAt(null)} onClick={select} />
+      <figcaption>{at ? `${names(at[0])} → ${names(at[1])}: ${pointed ? `${bytes(pointed.bytes)} in ${count(pointed.messages)} messages` : "nothing"}` : `up to ${bytes(most)} from one to another`}</figcaption>
+    </figure>
+  );
+}
+
+function Histogram({ sizes }: { sizes: Sizes }) {
+  const most = Math.max(1, ...sizes.counts);
+  const n = sizes.counts.length;
+  return (
+    <figure class="histogram">
+      <svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label="Number of messages by size">
+        {sizes.counts.map((value, i) => <rect key={i} x={i + 0.05} width={0.9} y={100 - (100 * value) / most} height={(100 * value) / most}><title>{`${bytes(sizes.edges[i] ?? 0)} – ${bytes(sizes.edges[i + 1] ?? 0)}: ${count(value)}`}</title></rect>)}
+      </svg>
+      <figcaption>{bytes(sizes.edges[0] ?? 0)} … {bytes(sizes.edges.at(-1) ?? 0)}: {count(sizes.counts.reduce((a, b) => a + b, 0))} messages by size</figcaption>
+    </figure>
+  );
+}

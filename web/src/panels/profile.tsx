@@ -1,0 +1,43 @@
+import { useState } from "preact/hooks";
+import type { Row, Table } from "../data/types.ts";
+import { useAnswer, useStore } from "../state/answer.ts";
+import { DataTable } from "./table.tsx";
+import { Panel, Search } from "./panel.tsx";
+
+const HIDDEN = ["paradigm", "role", "line", "rank"];
+
+/** Time in each region of the selection. */
+export function Profile() {
+  const store = useStore();
+  const [search, setSearch] = useState("");
+  const answer = useAnswer<Table>("profile", { top: 0 });
+  const ranks = useAnswer<Table>("profile", { per: "rank", top: 0 });
+  const byRegion = new Map<string, number[]>();
+  for (const row of ranks.data?.rows ?? []) {
+    const name = String(row["region"]);
+    byRegion.set(name, [...(byRegion.get(name) ?? []), Number(row["exclusive_ns"] ?? row["total"] ?? 0)]);
+  }
+  const show = (row: Row) => store.set({ search: store.state.value.search === row["region"] ? "" : String(row["region"]) });
+  return (
+    <Panel id="profile" answer={answer} tools={<Search value={search} onChange={setSearch} label="Search regions" />}>
+      {answer.data && (
+        <DataTable
+          caption="Time in each region of the selection" table={answer.data} hidden={HIDDEN} search={search} onRow={show}
+          isLit={(row) => store.state.value.search !== "" && String(row["region"]).toLowerCase().includes(store.state.value.search.toLowerCase())}
+          extra={(row) => <Spark values={byRegion.get(String(row["region"])) ?? []} />}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Values of ranks as small bars. */
+export function Spark({ values }: { values: number[] }) {
+  const shown = values.length <= 48 ? values : Array.from({ length: 48 }, (_, i) => Math.max(...values.slice(Math.floor((i * values.length) / 48), Math.floor(((i + 1) * values.length) / 48))));
+  const most = Math.max(1, ...shown);
+  return (
+    <svg viewBox={`0 0 ${Math.max(1, shown.length)} 10`} preserveAspectRatio="none" aria-hidden="true">
+      {shown.map((value, i) => <rect key={i} x={i} y={10 - (10 * value) / most} width={0.85} height={(10 * value) / most} />)}
+    </svg>
+  );
+}

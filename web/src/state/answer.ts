@@ -1,0 +1,52 @@
+import { useContext, useEffect, useState } from "preact/hooks";
+import { createContext } from "preact";
+import { canonical } from "../data/embedded.ts";
+import type { Envelope, Question, Selection } from "../data/types.ts";
+import { sleep, type Store } from "./store.ts";
+
+export const StoreContext = createContext<Store | null>(null);
+
+export function useStore(): Store {
+  const store = useContext(StoreContext);
+  if (!store) throw new Error("a panel outside of the page");
+  return store;
+}
+
+export interface Answer<T> {
+  data: T | null;
+  error: string | null;
+  /** Whether `data` answers an earlier selection, or is still missing. */
+  loading: boolean;
+}
+
+/** Moves closer than this ask once. */
+const DEBOUNCE_MS = 140;
+
+/**
+ * The answer to a question; asked anew when it changes, and the earlier request is then cancelled. The earlier answer
+ * stays until the new one is there. With `selection` absent the question is about the present selection.
+ */
+export function useAnswer<T>(question: string, options: Record<string, unknown> = {}, selection?: Selection, run?: number): Answer<T> {
+  const store = useStore();
+  const full: Question = { question, options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }) };
+  const key = canonical(full);
+  const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: null, loading: true });
+  useEffect(() => {
+    const abort = new AbortController();
+    setAnswer((before) => ({ ...before, loading: true }));
+    const work = (async () => {
+      await sleep(answer.data === null ? 0 : DEBOUNCE_MS);
+      if (abort.signal.aborted) return;
+      try {
+        const got: Envelope<T> = await store.ask(full, abort.signal);
+        if (!abort.signal.aborted) setAnswer({ data: got.data, error: null, loading: false });
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        if (!abort.signal.aborted) setAnswer((before) => ({ ...before, error: message, loading: false }));
+      }
+    })();
+    void store.pending.track(work);
+    return () => abort.abort();
+  }, [key]);
+  return answer;
+}

@@ -1,0 +1,175 @@
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { canonical } from "../data/embedded.ts";
+import { CallPaths } from "../data/paths.ts";
+import { AnswerError, GoneError, Pending, type DataSource } from "../data/source.ts";
+import { TileStore } from "../data/tiles.ts";
+import type { Envelope, Meta, Question, Selection, Status } from "../data/types.ts";
+import { parseRanks } from "../ranks.ts";
+import { fromHash, merge, toHash } from "./hash.ts";
+import { INITIAL, type Range, type State } from "./state.ts";
+
+const MAX_ANSWERS = 60;
+/** Moves closer in time than this are one step of the way back. */
+const ONE_MOVE_MS = 700;
+
+/** What a way back leads to. */
+export type Place = Pick<State, "time_ns" | "brush_ns" | "ranks" | "call_path" | "focus" | "findings_index">;
+
+/** Everything the page knows: the data, what is shown of it, and what is under the pointer. */
+export class Store {
+  readonly state: Signal<State>;
+  readonly status = signal<Status | null>(null);
+  readonly error = signal<string | null>(null);
+  readonly pathsKnown = signal(0);
+  readonly trail = signal<Place[]>([]);
+  /** Number of the call path that some panel points at. */
+  readonly pointedPath = signal<number | null>(null);
+  readonly selection: ReadonlySignal<Selection>;
+  readonly paths: CallPaths;
+  readonly tiles: TileStore;
+  readonly source: DataSource;
+  readonly meta: Meta;
+  readonly pending: Pending;
+  private readonly answers = new Map<string, Promise<Envelope<unknown>>>();
+  private moved = 0;
+  private ended = false;
+
+  constructor(source: DataSource, meta: Meta, pending: Pending) {
+    this.source = source;
+    this.meta = meta;
+    this.pending = pending;
+    this.state = signal(fromHash(location.hash));
+    this.paths = new CallPaths(meta);
+    this.tiles = new TileStore(source, meta);
+    this.tiles.onError = (error) => this.report(error);
+    this.selection = computed(() => selectionOf(this.state.value));
+    addEventListener("hashchange", () => (this.state.value = fromHash(location.hash)));
+    effect(() => this.writeHash(this.state.value));
+  }
+
+  get end(): number {
+    return Math.max(1, this.meta.time_ns[1]);
+  }
+
+  /** The range of time shown. */
+  get shown(): Range {
+    return this.state.value.time_ns ?? [this.meta.time_ns[0], this.end];
+  }
+
+  get ranks(): Set<number> | null {
+    return this.state.value.ranks === null ? null : parseRanks(this.state.value.ranks);
+  }
+
+  set(change: Partial<State> | Record<string, unknown>): void {
+    this.state.value = merge(this.state.value, change);
+  }
+
+  /** As `set`, and remembers where one comes from. */
+  go(change: Partial<State>, alone = false): void {
+    const now = performance.now();
+    if (alone || ONE_MOVE_MS < now - this.moved) this.trail.value = [...this.trail.value.slice(-19), placeOf(this.state.value)];
+    this.moved = alone ? 0 : now;
+    this.set(change);
+  }
+
+  /** Back to the place `steps` ago. */
+  back(steps = 1): void {
+    const trail = this.trail.value;
+    const to = trail[trail.length - steps];
+    if (!to) return;
+    this.trail.value = trail.slice(0, trail.length - steps);
+    this.moved = 0;
+    this.set(to);
+  }
+
+  everything(): void {
+    const { time_ns, brush_ns, ranks, call_path, focus, findings_index } = INITIAL;
+    this.go({ time_ns, brush_ns, ranks, call_path, focus, findings_index }, true);
+  }
+
+  /** Shows `range`, inside of the run and not below some nanoseconds. */
+  show(range: Range, alone = false): void {
+    const width = Math.min(this.end, Math.max(20, range[1] - range[0]));
+    const from = Math.min(Math.max(0, range[0]), this.end - width);
+    const whole = this.end * (1 - 1e-9) <= width;
+    this.go({ time_ns: whole ? null : [Math.round(from), Math.round(from + width)] }, alone);
+  }
+
+  /** The answer to a question; the same question is asked once. */
+  ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>> {
+    const key = canonical(question);
+    const known = this.answers.get(key);
+    if (known) return known as Promise<Envelope<T>>;
+    const answer = this.source.ask<T>(question, signal);
+    this.answers.set(key, answer);
+    const forget = () => this.answers.get(key) === answer && this.answers.delete(key);
+    answer.catch(forget);
+    // Two may wait for one answer; who goes on alone asks anew.
+    signal?.addEventListener("abort", forget);
+    const oldest = this.answers.keys().next().value;
+    if (MAX_ANSWERS < this.answers.size && oldest !== undefined) this.answers.delete(oldest);
+    return answer;
+  }
+
+  report(error: unknown): void {
+    if (error instanceof DOMException && error.name === "AbortError") return;
+    if (error instanceof GoneError) this.error.value = "The server does not answer: it ended, or the line is cut. What is drawn stays; the page tries again.";
+    else if (error instanceof AnswerError) this.error.value = error.message;
+    else this.error.value = error instanceof Error ? error.message : String(error);
+  }
+
+  /** Follows the server's news until the page closes. */
+  async follow(): Promise<void> {
+    let generation = 0;
+    for (let wait = 500; !this.ended; ) {
+      try {
+        const status = await this.source.status(generation);
+        await this.learnPaths(status.call_paths_known);
+        this.tiles.generation = status.generation;
+        this.status.value = status;
+        if (wait !== 500) this.error.value = null;
+        wait = 500;
+        if (status.generation === generation) await sleep(250);
+        generation = status.generation;
+        if (status.report.startsWith("failed")) this.error.value = status.report;
+      } catch (error) {
+        this.report(error);
+        await sleep(wait);
+        wait = Math.min(10_000, wait * 2);
+      }
+    }
+  }
+
+  stop(): void {
+    this.ended = true;
+  }
+
+  private async learnPaths(known: number): Promise<void> {
+    if (known <= this.paths.length) return;
+    this.paths.append(await this.source.callPaths(this.paths.length));
+    this.pathsKnown.value = this.paths.length;
+  }
+
+  private writeHash(state: State): void {
+    const hash = toHash(state);
+    if (hash !== location.hash) history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+  }
+}
+
+export function selectionOf(state: State): Selection {
+  const time = state.brush_ns ?? state.time_ns;
+  return {
+    ...(time ? { time_ns: time } : {}),
+    ...(state.ranks === null ? {} : { ranks: state.ranks }),
+    ...(state.call_path === null ? {} : { call_path: state.call_path }),
+  };
+}
+
+function placeOf(state: State): Place {
+  const { time_ns, brush_ns, ranks, call_path, focus, findings_index } = state;
+  return { time_ns, brush_ns, ranks, call_path, focus, findings_index };
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

@@ -1,0 +1,72 @@
+import type { Meta } from "../data/types.ts";
+import type { State } from "../state/state.ts";
+
+/** A row as it is drawn: a location, or the representative of a cluster. */
+export interface DisplayRow {
+  row: number;
+  y: number;
+  height: number;
+  label: string;
+  /** Below a rank: a thread, a stream. */
+  indented: boolean;
+  cluster: { id: number; size: number; open: boolean } | null;
+}
+
+export const MAX_ROW = 44;
+export const MIN_ROW = 2;
+
+/** Rows in the order asked for, with their place; as high as the space allows. */
+export function layRows(meta: Meta, state: State, ranks: Set<number> | null, open: ReadonlySet<number>, space: number, byMetric: number[] | null): DisplayRow[] {
+  const shown = (row: number) => {
+    const location = meta.locations[row];
+    return location !== undefined && location.kind !== "metric" && (!state.focus || ranks === null || location.rank === null || ranks.has(location.rank));
+  };
+  if (state.order === "cluster" && meta.orders.cluster) return clusterRows(meta, open, space, shown);
+  const order = (byMetric ?? meta.orders.rank).filter(shown);
+  const height = Math.max(MIN_ROW, Math.min(MAX_ROW, Math.floor(space / Math.max(1, order.length))));
+  return order.map((row, i) => ({ row, y: i * height, height, ...labelOf(meta, row), cluster: null }));
+}
+
+function clusterRows(meta: Meta, open: ReadonlySet<number>, space: number, shown: (row: number) => boolean): DisplayRow[] {
+  const bands = (meta.orders.cluster ?? []).map((c) => ({ ...c, rows: c.rows.filter(shown) })).filter((c) => 0 < c.rows.length);
+  const weights = bands.map((band) => (open.has(band.cluster) ? band.rows.length : 1) * Math.log2(open.has(band.cluster) ? 2 : band.rows.length + 1));
+  const unit = Math.max(8, Math.min(MAX_ROW, space / Math.max(1, weights.reduce((a, b) => a + b, 0))));
+  const rows: DisplayRow[] = [];
+  let y = 0;
+  for (const band of bands) {
+    const cluster = { id: band.cluster, size: band.rows.length, open: open.has(band.cluster) };
+    const height = Math.floor(unit * (cluster.open ? 1 : Math.log2(cluster.size + 1)));
+    for (const row of cluster.open ? band.rows : [band.representative]) {
+      const { label, indented } = labelOf(meta, row);
+      rows.push({ row, y, height, indented, cluster, label: cluster.open ? label : `${cluster.size} × like ${label}` });
+      y += height;
+    }
+  }
+  return rows;
+}
+
+export function labelOf(meta: Meta, row: number): { label: string; indented: boolean } {
+  const location = meta.locations[row];
+  if (!location) return { label: "", indented: false };
+  const indented = location.parent_row !== null;
+  if (indented || location.rank === null) return { label: location.name, indented };
+  const first = meta.locations.findIndex((other) => other.rank === location.rank) === row;
+  return first ? { label: `rank ${location.rank}`, indented } : { label: location.name, indented: true };
+}
+
+/** The row at `y`, by bisection. */
+export function rowAt(rows: readonly DisplayRow[], y: number): DisplayRow | null {
+  let [low, high] = [0, rows.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((rows[middle]?.y ?? 0) <= y) low = middle + 1;
+    else high = middle;
+  }
+  const row = rows[low - 1];
+  return row && y < row.y + row.height ? row : null;
+}
+
+export function heightOf(rows: readonly DisplayRow[]): number {
+  const last = rows[rows.length - 1];
+  return last ? last.y + last.height : 0;
+}

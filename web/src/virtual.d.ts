@@ -1,0 +1,4 @@
+declare module "virtual:licenses" {
+  const text: string;
+  export default text;
+}
