@@ -29,16 +29,16 @@ export function App({ onView }: { onView: (view: TimelineView) => void }) {
   const made = (next: TimelineView) => { next.dark = dark; setView(next); onView(next); };
   return (
     <div class={state.view === "timeline" ? "page tall" : "page"}>
-      <Header />
+      <Header help={() => setHelp(true)} />
       {store.error.value && <Banner text={store.error.value} />}
       <Guide />
       <main>
-        <Tools view={view} />
+        <Tools />
+        <Legend view={view} />
         <Timeline onView={made} />
         <Deck view={view} />
       </main>
       {help && <Help close={() => setHelp(false)} />}
-      <button class="plain help-button" aria-label="Help: keys and licences" title="Keys (?)" onClick={() => setHelp(true)}>?</button>
     </div>
   );
 }
@@ -56,7 +56,7 @@ function useTheme(theme: State["theme"]): boolean {
   return dark;
 }
 
-function Header() {
+function Header({ help }: { help: () => void }) {
   const store = useStore();
   const { meta } = store;
   const status = store.status.value;
@@ -71,6 +71,7 @@ function Header() {
       {part !== null && <progress max={1} value={part} aria-label="Reading the trace" />}
       <Selected />
       <button class="plain" onClick={() => store.set({ theme: next[theme] })} title="Dark or light">{{ auto: "◐", dark: "●", light: "○" }[theme]} {theme}</button>
+      <button class="plain" aria-label="Help: keys and licences" title="Keys and licences (?)" onClick={help}>?</button>
     </header>
   );
 }
@@ -106,7 +107,7 @@ function Banner({ text }: { text: string }) {
   );
 }
 
-function Tools({ view }: { view: TimelineView | null }) {
+function Tools() {
   const store = useStore();
   const { depth, colour, order, search, messages, critical_path } = store.state.value;
   const orders: [string, string][] = [["rank", "rank"], ...(store.meta.orders.cluster ? [["cluster", "cluster"] as [string, string]] : []), ["exclusive_ns", "time"]];
@@ -120,7 +121,6 @@ function Tools({ view }: { view: TimelineView | null }) {
       {store.meta.abilities["messages"] !== false && <label class="check"><input type="checkbox" checked={messages} onChange={() => store.set({ messages: !messages })} />messages</label>}
       <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>
       <input type="search" id="search" placeholder="Search regions  /" aria-label="Search regions" value={search} onInput={(event) => store.set({ search: event.currentTarget.value })} />
-      <Legend view={view} />
     </div>
   );
 }

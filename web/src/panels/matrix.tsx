@@ -72,7 +72,7 @@ function Histogram({ sizes }: { sizes: Sizes }) {
   const n = sizes.counts.length;
   return (
     <figure class="histogram">
-      <svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label="Number of messages by size">
+      <svg viewBox={`0 0 ${Math.max(12, n)} 100`} preserveAspectRatio="none" role="img" aria-label="Number of messages by size">
         {sizes.counts.map((value, i) => <rect key={i} x={i + 0.05} width={0.9} y={100 - (100 * value) / most} height={(100 * value) / most}><title>{`${bytes(sizes.edges[i] ?? 0)} – ${bytes(sizes.edges[i + 1] ?? 0)}: ${count(value)}`}</title></rect>)}
       </svg>
       <figcaption>{bytes(sizes.edges[0] ?? 0)} … {bytes(sizes.edges.at(-1) ?? 0)}: {count(sizes.counts.reduce((a, b) => a + b, 0))} messages by size</figcaption>

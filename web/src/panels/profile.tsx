@@ -13,7 +13,8 @@ export function Profile() {
   const answer = useAnswer<Table>("profile", { top: 0 });
   const ranks = useAnswer<Table>("profile", { per: "rank", top: 0 });
   const byRegion = new Map<string, number[]>();
-  for (const row of ranks.data?.rows ?? []) {
+  const sorted = [...(ranks.data?.rows ?? [])].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0));
+  for (const row of sorted) {
     const name = String(row["region"]);
     byRegion.set(name, [...(byRegion.get(name) ?? []), Number(row["exclusive_ns"] ?? row["total"] ?? 0)]);
   }

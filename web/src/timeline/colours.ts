@@ -48,10 +48,27 @@ export function displayed(id: number, depth: State["depth"], paths: CallPaths, s
   return paths.ancestor(id, depth);
 }
 
+/** What each displayed call path holds itself: its bins without those of what is displayed below it. */
+function heldBy(paths: CallPaths, significance: Significance, depth: State["depth"]): [number, number][] {
+  const own = new Map<number, number>();
+  const add = (id: number, weight: number) => {
+    const at = displayed(id, depth, paths, significance);
+    own.set(at, (own.get(at) ?? 0) + weight);
+  };
+  for (const id of significance.order) {
+    const parent = paths.parent[id] ?? -1;
+    add(id, significance.inclusive[id] ?? 0);
+    if (0 <= parent) add(parent, -(significance.inclusive[id] ?? 0));
+  }
+  return [...own].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
 /** Colours of call paths, as the state asks for them. */
 export class Colours {
   private readonly rgb = new Map<number, Rgb>();
   private readonly nth = new Map<number, number>();
+  /** Call paths as displayed, with what they hold themselves: most first. */
+  readonly shown: [number, number][];
   private readonly paths: CallPaths;
   private readonly categories: Category[];
   private readonly state: State;
@@ -62,12 +79,9 @@ export class Colours {
     this.categories = categories;
     this.state = state;
     this.dark = dark;
-    const shown = new Set<number>();
+    this.shown = significance ? heldBy(paths, significance, state.depth) : [];
     const of: Record<number, number> = {};
-    for (const id of significance?.order ?? []) {
-      const at = displayed(id, state.depth, paths, significance);
-      if (shown.has(at)) continue;
-      shown.add(at);
+    for (const [at] of this.shown) {
       const category = paths.category(at);
       this.nth.set(at, of[category] ?? 0);
       of[category] = (of[category] ?? 0) + 1;

@@ -12,7 +12,7 @@ export interface DisplayRow {
   cluster: { id: number; size: number; open: boolean } | null;
 }
 
-export const MAX_ROW = 44;
+export const MAX_ROW = 88;
 export const MIN_ROW = 2;
 
 /** Rows in the order asked for, with their place; as high as the space allows. */
@@ -38,7 +38,7 @@ function clusterRows(meta: Meta, open: ReadonlySet<number>, space: number, shown
     const height = Math.floor(unit * (cluster.open ? 1 : Math.log2(cluster.size + 1)));
     for (const row of cluster.open ? band.rows : [band.representative]) {
       const { label, indented } = labelOf(meta, row);
-      rows.push({ row, y, height, indented, cluster, label: cluster.open ? label : `${cluster.size} × like ${label}` });
+      rows.push({ row, y, height, indented, cluster, label: cluster.open ? label : cluster.size === 1 ? label : `${label} ×${cluster.size}` });
       y += height;
     }
   }

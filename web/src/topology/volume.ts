@@ -54,7 +54,7 @@ export class VolumeView {
   private grid: Grid | null = null;
   private values: Float64Array = new Float64Array();
   private look_: Look = { palette: "cividis", least: 0, fixed: [], ranks: null };
-  private camera: Camera = { yaw: 0.6, pitch: 0.5, zoom: 0.85 };
+  private camera: Camera = { yaw: 0.6, pitch: 0.5, zoom: 1.02 };
   private box: Box = { size: [1, 1, 1], solid: () => false };
   private ranks = new Map<number, number>();
   private readonly resized: ResizeObserver;

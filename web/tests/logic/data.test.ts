@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CallPaths, NOTHING } from "../../src/data/paths.ts";
+import type { DataSource, TileKey } from "../../src/data/source.ts";
+import { decodeBins, sharesAt, TileStore } from "../../src/data/tiles.ts";
+import type { Meta } from "../../src/data/types.ts";
+import { assemble, tilesOf, windowOf } from "../../src/timeline/image.ts";
+import { displayed, Significance } from "../../src/timeline/colours.ts";
+import { march, rayAt } from "../../src/topology/ray.ts";
+import { hash, ofRegion, oklch } from "../../src/colour/oklch.ts";
+
+const REGIONS = ["main", "solve", "MPI_Recv", "pack"].map((name, id) => ({ id, name, short: name, file: null, line: null, role: "", category: id === 2 ? "wait" : 0 }));
+const CATEGORIES = ["computation", "wait"].map((name) => ({ name, colour_light: "#000000", colour_dark: "#ffffff" }));
+const paths = new CallPaths({ regions: REGIONS, categories: CATEGORIES });
+paths.append([[-1, 0], [0, 1], [1, 2], [1, 3]]);
+
+function bins(rows: number[][], shares: number[] = []): ArrayBuffer {
+  const n = rows.length * (rows[0]?.length ?? 0);
+  const view = new DataView(new ArrayBuffer(8 + 8 * n));
+  [..."OZT1"].forEach((c, i) => view.setUint8(i, c.charCodeAt(0)));
+  view.setUint16(4, rows.length, true);
+  view.setUint16(6, rows[0]?.length ?? 0, true);
+  rows.flat().forEach((id, i) => view.setUint32(8 + 4 * i, id, true));
+  shares.forEach((share, i) => view.setUint8(8 + 4 * n + i, share));
+  return view.buffer;
+}
+
+test("call paths know their names, ancestors and categories", () => {
+  assert.deepEqual(paths.names(2), ["main", "solve", "MPI_Recv"]);
+  assert.equal(paths.find(["main", "solve", "pack"]), 3);
+  assert.equal(paths.find(["solve"]), null);
+  assert.equal(paths.ancestor(2, 2), 1);
+  assert.equal(paths.ancestor(2, 9), 2);
+  assert.ok(paths.isBelow(3, 1) && !paths.isBelow(0, 1));
+  assert.equal(paths.category(2), 1);
+});
+
+test("a tile is read, and a broken one refused", () => {
+  const tile = decodeBins(bins([[0, 1], [2, NOTHING]], [255, 0, 51, 0, 0, 255]));
+  assert.deepEqual([...tile.paths], [0, 1, 2, NOTHING]);
+  assert.deepEqual(sharesAt(tile, 0, 0), [1, 0, 0, 0, 0]);
+  assert.deepEqual(sharesAt(tile, 0, 1).map((v) => Math.round(10 * v)), [0, 10, 0, 0, 0]);
+  assert.deepEqual(sharesAt(tile, 1, 0).map((v) => Math.round(10 * v)), [2, 0, 0, 0, 8]);
+  assert.throws(() => decodeBins(new ArrayBuffer(8)));
+  assert.throws(() => decodeBins(bins([[1]]).slice(0, 12)));
+});
+
+const META = { time_ns: [0, 4096], n_locations: 2, tiles: { bins: 4, rows: 64, n_levels: 3, bin0_ns: 256 } } as unknown as Meta;
+
+async function storeWith(tiles: Record<string, number[][]>): Promise<TileStore> {
+  const source = { tile: async ({ level, tile }: TileKey) => (tiles[`${level}/${tile}`] ? bins(tiles[`${level}/${tile}`] ?? []) : null) } as unknown as DataSource;
+  const store = new TileStore(source, META);
+  store.want(Object.keys(tiles).map((key) => ({ level: Number(key.split("/")[0]), tile: Number(key.split("/")[1]), block: 0 })));
+  await new Promise((done) => setImmediate(done));
+  return store;
+}
+
+test("what is missing is drawn from the coarser tile", async () => {
+  const store = await storeWith({ "2/0": [[0, 1, 2, 3], [3, 3, 3, 3]], "1/0": [[1, 1, 2, 2], [NOTHING, 0, 0, 0]] });
+  const window = windowOf(store, [0, 4096], 8, [1, 0]);
+  assert.deepEqual(window, { level: 1, tiles: [0, 1], rows: [1, 0] });
+  assert.deepEqual(tilesOf(store, window)[0], { level: 2, tile: 0, block: 0 });
+  const image = assemble(store, window);
+  assert.deepEqual([...image.ids], [NOTHING, 0, 0, 0, 3, 3, 3, 3, 1, 1, 2, 2, 2, 2, 3, 3]);
+  assert.equal(store.binAt(1, 0, 4000)?.path, 3);
+  assert.equal(store.binAt(1, 0, 4000)?.level, 2);
+  assert.ok(!store.hasAll([{ level: 1, tile: 1, block: 0 }]));
+});
+
+test("automatic depth stops at what holds one per cent", () => {
+  const ids = new Uint32Array(1000).fill(3);
+  ids.fill(2, 0, 5);
+  const significance = new Significance(paths, [{ n_rows: 1, n_bins: 1000, paths: ids, shares: new Uint8Array() }]);
+  assert.equal(displayed(3, "auto", paths, significance), 3);
+  assert.equal(displayed(2, "auto", paths, significance), 1);
+  assert.equal(displayed(2, 1, paths, significance), 0);
+  assert.equal(displayed(2, "leaf", paths, significance), 2);
+});
+
+test("a ray meets the cube that faces the camera", () => {
+  const camera = { yaw: 0, pitch: 0, zoom: 1 };
+  const { origin, ray } = rayAt(camera, [4, 4, 4], 0.01, 0.01);
+  assert.deepEqual(march({ size: [4, 4, 4], solid: () => true }, origin, ray), [2, 2, 3]);
+  assert.deepEqual(march({ size: [4, 4, 4], solid: (_x, _y, z) => z === 1 }, origin, ray), [2, 2, 1]);
+  assert.equal(march({ size: [4, 4, 4], solid: () => false }, origin, ray), null);
+});
+
+test("colours are those of `ouzel plot`", () => {
+  assert.deepEqual(oklch(0.627955, 0.257683, 29.234), [255, 0, 0]);
+  assert.deepEqual(oklch(1, 0, 0), [255, 255, 255]);
+  assert.notEqual(hash("solve"), hash("assemble"));
+  const [r, g, b] = ofRegion("MPI_Recv", "wait");
+  assert.ok(g < r && b < r);
+});

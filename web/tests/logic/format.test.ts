@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { canonical, EmbeddedSource } from "../../src/data/embedded.ts";
+import { bytes, duration, exactNs, instant, ticks } from "../../src/format.ts";
+import { layRows, rowAt } from "../../src/timeline/rows.ts";
+import { INITIAL } from "../../src/state/state.ts";
+import type { Meta } from "../../src/data/types.ts";
+
+test("numbers are short, and exact where asked", () => {
+  assert.equal(duration(575_643_406), "575.6 ms");
+  assert.equal(duration(7), "7 ns");
+  assert.equal(duration(NaN), "–");
+  assert.equal(exactNs(1_234_567), "1\u202f234\u202f567 ns");
+  assert.equal(bytes(2048), "2.00 KiB");
+  assert.equal(instant(1_500_000_000, 1_000_000), "1.500 s");
+  assert.deepEqual(ticks(0, 10, 5), { step: 2, at: [0, 2, 4, 6, 8, 10] });
+});
+
+const META = {
+  locations: Array.from({ length: 6 }, (_, rank) => ({ id: rank, rank, name: "t", process: "p", kind: "thread", parent_row: null })),
+  orders: { rank: [0, 1, 2, 3, 4, 5], cluster: [{ cluster: 0, rows: [0, 1, 2], representative: 0 }, { cluster: 1, rows: [3], representative: 3 }, { cluster: 2, rows: [4, 5], representative: 4 }] },
+} as unknown as Meta;
+
+test("bands of clusters grow with the logarithm of their size", () => {
+  const rows = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set(), 300, null);
+  assert.deepEqual(rows.map((row) => row.row), [0, 3, 4]);
+  const [three, one, two] = rows.map((row) => row.height) as [number, number, number];
+  assert.ok(Math.abs(three / one - 2) < 0.05 && Math.abs(two / one - Math.log2(3)) < 0.05);
+  const open = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set([0]), 300, null);
+  assert.deepEqual(open.map((row) => row.row), [0, 1, 2, 3, 4]);
+  assert.equal(rowAt(rows, three)?.row, 3);
+  assert.equal(rowAt(rows, 1e6), null);
+});
+
+test("marked ranks alone, and an order by a metric", () => {
+  const rows = layRows(META, { ...INITIAL, focus: true }, new Set([1, 4]), new Set(), 300, [5, 4, 3, 2, 1, 0]);
+  assert.deepEqual(rows.map((row) => row.row), [4, 1]);
+});
+
+test("a file answers for the whole run and says what it does not hold", async () => {
+  const question = { question: "profile", options: { top: 0 }, selection: {} };
+  const source = new EmbeddedSource({ "api/ask?profile": { data: 1 }, [`api/ask?${canonical({ ...question, selection: { ranks: "1" } })}`]: { data: 2 } });
+  assert.deepEqual(await source.ask(question), { data: 1 });
+  assert.deepEqual(await source.ask({ ...question, selection: { ranks: "1" } }), { data: 2 });
+  await assert.rejects(source.ask({ ...question, selection: { ranks: "2" } }), /whole run/);
+});
