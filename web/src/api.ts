@@ -79,8 +79,7 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
 }
 
 async function firstPicture({ store, view }: { store: Store; view: TimelineView }): Promise<void> {
-  const profileOnly = store.meta.abilities["profile_only"] === true;
-  while (!profileOnly && !store.tiles.get({ level: store.tiles.coarsest, tile: 0, block: 0 })) {
+  while (!store.profileOnly && !store.tiles.get({ level: store.tiles.coarsest, tile: 0, block: 0 })) {
     view.invalidate();
     await sleep(15);
   }

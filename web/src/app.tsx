@@ -28,7 +28,7 @@ export function App({ onView }: { onView: (view: TimelineView) => void }) {
   }, [view, dark]);
   const made = (next: TimelineView) => { next.dark = dark; setView(next); onView(next); };
   return (
-    <div class={state.view === "timeline" ? "page tall" : "page"}>
+    <div class={store.profileOnly ? "page profile-only" : state.view === "timeline" ? "page tall" : "page"}>
       <Header help={() => setHelp(true)} />
       {store.error.value && <Banner text={store.error.value} />}
       <Guide />
@@ -67,7 +67,7 @@ function Header({ help }: { help: () => void }) {
     <header class="top">
       <h1>ouzel</h1>
       <span class="run" title={meta.name}>{meta.name}</span>
-      <span class="faint">{meta.format} · {meta.n_locations} {meta.n_locations === 1 ? "location" : "locations"} · {duration(store.end)}</span>
+      <span class="faint">{meta.format} · {meta.n_locations} {meta.n_locations === 1 ? "location" : "locations"}{store.profileOnly ? "" : ` · ${duration(store.end)}`}</span>
       {part !== null && <progress max={1} value={part} aria-label="Reading the trace" />}
       <Selected />
       <button class="plain" onClick={() => store.set({ theme: next[theme] })} title="Dark or light">{{ auto: "◐", dark: "●", light: "○" }[theme]} {theme}</button>

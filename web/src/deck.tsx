@@ -13,6 +13,9 @@ import { useStore } from "./state/answer.ts";
 import { VIEWS, VIEW_TITLES, type View } from "./state/state.ts";
 import type { TimelineView } from "./timeline/view.ts";
 
+/** What a profile without a trace can show. */
+const OF_PROFILES: readonly View[] = ["profile", "tree", "topology"];
+
 type Lower = (typeof VIEWS)[number];
 
 /** Panels below the timeline: one, and on wide screens the next ones beside it. */
@@ -20,15 +23,15 @@ export function Deck({ view }: { view: TimelineView | null }) {
   const store = useStore();
   const chosen = store.state.value.view;
   const columns = useColumns();
-  if (chosen === "timeline") return null;
+  if (chosen === "timeline" && !store.profileOnly) return null;
   const first: Lower = VIEWS.includes(chosen as Lower) ? (chosen as Lower) : "profile";
-  const views = [first, ...(["tree", "time-profile", "matrix"] as Lower[]).filter((other) => other !== first)].slice(0, columns);
+  const views = [first, ...(store.profileOnly ? (["tree", "topology", "profile"] as Lower[]) : (["tree", "time-profile", "matrix"] as Lower[])).filter((other) => other !== first)].slice(0, columns);
   const compares = 1 < (store.meta.runs?.length ?? 1);
   return (
     <div class="deck">
       <div class="tabs">
         <div role="tablist" aria-label="Panels">
-          {VIEWS.filter((each) => each !== "compare" || compares || first === "compare").map((each) => (
+          {VIEWS.filter((each) => each === first || (each === "compare" ? compares : !store.profileOnly || OF_PROFILES.includes(each))).map((each) => (
             <button key={each} role="tab" aria-selected={each === first} onClick={() => store.set({ view: each })}>{VIEW_TITLES[each]}</button>
           ))}
         </div>

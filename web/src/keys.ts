@@ -15,7 +15,7 @@ export const KEYS: [string, string][] = [
   ["N", "next finding, with Shift the one before"],
   ["/", "search"],
   ["1 … 9", "depth of calls"],
-  ["Q", "depth: automatic or leaf"],
+  ["Q", "depth: automatic or leaf; Shift + A: automatic"],
   ["C", "rows by rank or by cluster"],
   ["M", "messages"],
   ["P", "critical path"],
@@ -73,7 +73,7 @@ function actionsOf(store: Store, view: TimelineView, x: () => number): Record<st
   const actions: Record<string, (event: KeyboardEvent) => void> = {
     KeyW: zoomIn, KeyI: zoomIn, Equal: zoomIn, NumpadAdd: zoomIn,
     KeyS: zoomOut, KeyK: zoomOut, Minus: zoomOut, NumpadSubtract: zoomOut,
-    KeyA: earlier, KeyJ: earlier, ArrowLeft: earlier,
+    KeyA: (event) => (event.shiftKey ? store.set({ depth: "auto" }) : earlier()), KeyJ: earlier, ArrowLeft: earlier,
     KeyD: later, KeyL: later, ArrowRight: later,
     ArrowUp: () => scroll(-60), ArrowDown: () => scroll(60), PageUp: () => scroll(-view.height), PageDown: () => scroll(view.height),
     Enter: () => zoomToSelection(view),

@@ -47,6 +47,10 @@ export async function ask(program, trace, { question, selection = {}, options = 
 /** Locations, call paths, and of each location the step function of its leaf. */
 export async function readTruth(program, trace, rename = (name) => name) {
   const info = JSON.parse(await ask(program, trace, { question: "info" })).data;
+  // A profile has no calls and no time.
+  if (info.locations === undefined || info.locations.length === 0 || info.format === "CUBE") {
+    return { info: { ...info, locations: [], end_ns: 1, profile_only: true }, regions: [], paths: [], rows: [] };
+  }
   const calls = JSON.parse(await ask(program, trace, { question: "calls" })).data.rows;
   const regions = [];
   const ids = new Map();
@@ -143,7 +147,7 @@ function metaOf(truth, trace) {
   const locations = truth.info.locations.map((l) => ({ id: l.location, rank: l.rank, name: l.name, process: l.group, kind: l.kind === "accelerator_stream" ? "stream" : l.kind === "metric" ? "metric" : "thread", parent_row: null }));
   return {
     version: "test", name: trace.split("/").slice(-2).join("/"), format: truth.info.format, fingerprint: "test", time_ns: [0, end], n_locations: locations.length, locations,
-    regions: truth.regions, categories: CATEGORIES, orders: { rank: locations.map((_, i) => i) }, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: {}, runs: [trace],
+    regions: truth.regions, categories: CATEGORIES, orders: { rank: locations.map((_, i) => i) }, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { profile_only: truth.info.profile_only === true }, runs: [trace],
   };
 }
 

@@ -2,12 +2,33 @@ import { useState } from "preact/hooks";
 import type { Row, Table } from "../data/types.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import { DataTable } from "./table.tsx";
+import { useMetric } from "./metric.tsx";
 import { Panel, Search } from "./panel.tsx";
 
 const HIDDEN = ["paradigm", "role", "line", "rank"];
 
-/** Time in each region of the selection. */
+/** Time in each region of the selection; of a profile without a trace, any metric. */
 export function Profile() {
+  return useStore().profileOnly ? <OfProfile /> : <OfTrace />;
+}
+
+function OfProfile() {
+  const store = useStore();
+  const [search, setSearch] = useState("");
+  const metric = useMetric();
+  const answer = useAnswer<Table>("profile", { top: 0, ...metric.option });
+  const tools = <>{metric.choice}<Search value={search} onChange={setSearch} label="Search regions" /></>;
+  return (
+    <Panel id="profile" answer={answer} tools={tools}>
+      {answer.data && (
+        <DataTable caption="Severity of each region" table={answer.data} hidden={["max_location", "call_path_id"]} search={search}
+          onRow={(row) => store.set({ search: String(row["region"]) })} isLit={(row) => row["region"] === store.state.value.search} />
+      )}
+    </Panel>
+  );
+}
+
+function OfTrace() {
   const store = useStore();
   const [search, setSearch] = useState("");
   const answer = useAnswer<Table>("profile", { top: 0 });
@@ -16,16 +37,17 @@ export function Profile() {
   const sorted = [...(ranks.data?.rows ?? [])].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0));
   for (const row of sorted) {
     const name = String(row["region"]);
-    byRegion.set(name, [...(byRegion.get(name) ?? []), Number(row["exclusive_ns"] ?? row["total"] ?? 0)]);
+    byRegion.set(name, [...(byRegion.get(name) ?? []), Number(row["exclusive_ns"] ?? 0)]);
   }
+  const lit = store.state.value.search.toLowerCase();
   const show = (row: Row) => store.set({ search: store.state.value.search === row["region"] ? "" : String(row["region"]) });
   return (
     <Panel id="profile" answer={answer} tools={<Search value={search} onChange={setSearch} label="Search regions" />}>
       {answer.data && (
         <DataTable
           caption="Time in each region of the selection" table={answer.data} hidden={HIDDEN} search={search} onRow={show}
-          isLit={(row) => store.state.value.search !== "" && String(row["region"]).toLowerCase().includes(store.state.value.search.toLowerCase())}
-          extra={(row) => <Spark values={byRegion.get(String(row["region"])) ?? []} />}
+          isLit={(row) => lit !== "" && String(row["region"]).toLowerCase().includes(lit)}
+          {...(1 < store.meta.n_locations ? { extra: (row: Row) => <Spark values={byRegion.get(String(row["region"])) ?? []} /> } : {})}
         />
       )}
     </Panel>

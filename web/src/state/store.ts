@@ -51,6 +51,11 @@ export class Store {
     return Math.max(1, this.meta.time_ns[1]);
   }
 
+  /** A profile has no time line: no tiles, no calls, no findings of a trace. */
+  get profileOnly(): boolean {
+    return this.meta.abilities["profile_only"] === true;
+  }
+
   /** The range of time shown. */
   get shown(): Range {
     return this.state.value.time_ns ?? [this.meta.time_ns[0], this.end];

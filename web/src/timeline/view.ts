@@ -101,6 +101,7 @@ export class TimelineView {
 
   /** Whether everything in view is drawn in full detail. */
   get settled(): boolean {
+    if (this.store.profileOnly) return true;
     if (this.frame !== 0 || !this.window || this.exactAbort) return false;
     if (this.wantsExact(this.store.shown) && !this.exact) return this.exactAsked !== "";
     return this.store.tiles.hasAll(tilesOf(this.store.tiles, this.window));
@@ -156,6 +157,7 @@ export class TimelineView {
   }
 
   private prepareImage(): void {
+    if (this.store.profileOnly) return;
     const rows = this.visible().map((row) => row.row);
     const shown = this.store.shown;
     const window = windowOf(this.store.tiles, shown, this.width, rows);
