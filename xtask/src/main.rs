@@ -17,6 +17,7 @@ mod stopwatch;
 mod synth;
 mod test;
 mod tidy;
+mod web;
 mod workspace;
 mod zoo;
 
@@ -36,6 +37,7 @@ usage: cargo xtask <chore>
   mutate ...       ask spoilt archives of all formats, and check what must hold; --help lists the options
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   dist ...         the archive, the packages and checksums that are handed to users; --help lists the options
+  web              build the page of the viewer into web/dist, with npm
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         "mutate" => mutate::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
+        "web" => web::run(rest),
         "zoo" => zoo::run(rest),
         "help" | "--help" | "-h" => {
             print!("{HELP}");

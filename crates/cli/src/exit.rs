@@ -94,7 +94,7 @@ fn failed(error: &anyhow::Error) -> u8 {
 }
 
 /// The error and its causes, without those that the text before already contains.
-fn told_once(error: &anyhow::Error) -> String {
+pub fn told_once(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if told.is_empty() {

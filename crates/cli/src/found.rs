@@ -38,6 +38,9 @@ impl<'a> Found<'a> {
     /// # Errors
     /// If there is none, or none that can be read.
     pub fn trace(&mut self) -> anyhow::Result<Session<'a>> {
+        if let Some(session) = self.opened() {
+            return Ok(session);
+        }
         let trace = self.found.trace().map_err(|error| self.said(error))?;
         Session::of(self.common, trace)
     }
@@ -55,6 +58,9 @@ impl<'a> Found<'a> {
     /// # Errors
     /// If there is neither, or what is there cannot be read.
     pub fn either(&mut self) -> anyhow::Result<Either<'a>> {
+        if let Some(session) = self.opened() {
+            return Ok(Either::Trace(session));
+        }
         let of_trace = match self.found.trace() {
             Ok(trace) => return Session::of(self.common, trace).map(Either::Trace),
             Err(error) => error,
@@ -79,6 +85,9 @@ impl<'a> Found<'a> {
             Ok(profile) if !wants_trace => return ProfileSession::of(common, profile),
             found => found,
         };
+        if let Some(session) = self.opened() {
+            return ProfileSession::make(&session);
+        }
         let of_trace = match self.found.trace() {
             Ok(trace) => return ProfileSession::make(&Session::of(common, trace)?),
             Err(error) => error,
@@ -91,6 +100,12 @@ impl<'a> Found<'a> {
             Err(error) if is_other_kind(&of_trace) => error.into(),
             Err(_) => self.said(of_trace),
         })
+    }
+
+    /// The trace, if whoever asks has opened it.
+    fn opened(&self) -> Option<Session<'a>> {
+        let trace = self.common.caller.as_ref()?.opened(self.found.path())?;
+        Some(Session { common: self.common, trace })
     }
 
     fn said(&self, error: OpenError) -> anyhow::Error {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod caller;
 mod command;
 mod commands;
 mod exit;

@@ -1,5 +1,7 @@
 //! Where an answer is written: standard output or a file, which is complete or absent.
 
+use crate::args::Common;
+use crate::caller::Caller;
 use anyhow::anyhow;
 use ouzel_files::Inputs;
 use ouzel_files::output::{self, Existing, OutputError, Target, Writer};
@@ -80,17 +82,21 @@ pub fn refused(error: OutputError) -> anyhow::Error {
 pub enum Output {
     Stdout(BufWriter<Stdout>),
     File { writer: Writer, output: output::Output, path: PathBuf },
+    Caller { bytes: Vec<u8>, caller: Caller },
 }
 
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl Output {
-    /// Opens the output for an answer; standard output if there is no target.
+    /// Opens the output for the answer of a command: whoever asks in the place of a user, a file, standard output.
     ///
     /// # Errors
     /// If the file cannot be made.
-    pub fn open(target: Option<&Target>) -> anyhow::Result<Self> {
-        Ok(match target {
+    pub fn of(common: &Common) -> anyhow::Result<Self> {
+        if let Some(caller) = &common.caller {
+            return Ok(Output::Caller { bytes: Vec::new(), caller: caller.clone() });
+        }
+        Ok(match &common.outputs.answer {
             None => Output::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
             Some(target) => {
                 let output = target.begin().map_err(refused)?;
@@ -111,6 +117,10 @@ impl Output {
                 drop(writer);
                 output.complete().map(drop).map_err(refused)
             }
+            Output::Caller { bytes, caller } => {
+                caller.put(bytes);
+                Ok(())
+            }
         }
     }
 }
@@ -119,6 +129,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Stdout(out) => out.write(bytes),
+            Output::Caller { bytes: all, .. } => all.write(bytes),
             Output::File { writer, path, .. } => writer.write(bytes).map_err(|error| named(path, &error)),
         }
     }
@@ -126,6 +137,7 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Stdout(out) => out.flush(),
+            Output::Caller { .. } => Ok(()),
             Output::File { writer, path, .. } => writer.flush().map_err(|error| named(path, &error)),
         }
     }

@@ -59,7 +59,7 @@ impl<'a> ProfileSession<'a> {
         let coverage = ProfileCoverage::of(&self.profile);
         let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
-        let mut out = Output::open(self.common.outputs.answer.as_ref())?;
+        let mut out = Output::of(self.common)?;
         write_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;
         out.close()
     }

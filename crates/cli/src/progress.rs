@@ -1,5 +1,6 @@
 //! A progress bar for passes that take long, on a terminal.
 
+use crate::args::Common;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ouzel::engine::Progress;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +11,13 @@ use std::time::Duration;
 const DELAY: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Runs `work`, and draws its progress if `wanted` and if it takes longer than half a second.
-pub fn with_bar<T>(wanted: bool, total_bytes: u64, work: impl FnOnce(&Progress) -> T) -> T {
+/// Runs `work`, and draws its progress if that is wanted and if it takes longer than half a second.
+pub fn with_bar<T>(common: &Common, total_bytes: u64, work: impl FnOnce(&Progress) -> T) -> T {
+    if let Some(caller) = &common.caller {
+        return work(&caller.progress);
+    }
     let progress = Progress::default();
-    if !wanted {
+    if !common.progress {
         return work(&progress);
     }
     std::thread::scope(|scope| {
@@ -48,9 +52,12 @@ fn draw(progress: &Progress, total_bytes: u64, is_done: &mpsc::Receiver<()>) {
 /// A progress callback: takes how many of how many things are done, and returns whether to continue.
 pub type Counts<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 
-/// Runs `work`, and draws how many things are done if `wanted` and if it takes longer than half a second.
-pub fn with_counts<T>(wanted: bool, things: &'static str, work: impl FnOnce(Counts<'_>) -> T) -> T {
-    if !wanted {
+/// Runs `work`, and draws how many things are done if that is wanted and if it takes longer than half a second.
+pub fn with_counts<T>(common: &Common, things: &'static str, work: impl FnOnce(Counts<'_>) -> T) -> T {
+    if let Some(caller) = &common.caller {
+        return work(&|_, _| !caller.progress.is_cancelled());
+    }
+    if !common.progress {
         return work(&|_, _| true);
     }
     let (n_done, n_all) = (AtomicU64::new(0), AtomicU64::new(0));

@@ -18,6 +18,7 @@ use std::borrow::Borrow;
 use std::io::Write;
 use std::num::NonZeroU16;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// A trace with what the user asked of it.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Session<'a> {
     /// The arguments that every command takes.
     pub common: &'a Common,
     /// The trace.
-    pub trace: Trace,
+    pub trace: Arc<Trace>,
 }
 
 /// The trace on repaired clocks.
@@ -33,7 +34,7 @@ fn repaired(common: &Common, trace: Trace) -> anyhow::Result<Trace> {
     let everything = Filter::default();
     let total_bytes = trace.event_bytes(&everything);
     let jobs = common.jobs;
-    Ok(progress::with_bar(common.progress, total_bytes, |progress| {
+    Ok(progress::with_bar(common, total_bytes, |progress| {
         trace.repair_clocks(&Options { filter: everything, jobs, progress: Some(progress), workers: None })
     })?)
 }
@@ -45,7 +46,7 @@ impl<'a> Session<'a> {
     /// If its clocks are to be repaired, and cannot be.
     pub fn of(common: &'a Common, trace: Trace) -> anyhow::Result<Self> {
         let trace = if common.repair_clocks { repaired(common, trace)? } else { trace };
-        Ok(Session { common, trace })
+        Ok(Session { common, trace: Arc::new(trace) })
     }
 
     /// The definitions of the trace.
@@ -70,7 +71,7 @@ impl<'a> Session<'a> {
     pub fn run(&self, set: &AnalysisSet) -> anyhow::Result<Report> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
-        let report = progress::with_bar(self.common.progress, total_bytes, |progress| {
+        let report = progress::with_bar(self.common, total_bytes, |progress| {
             self.trace.run(
                 set,
                 &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None },
@@ -140,7 +141,7 @@ impl<'a> Session<'a> {
     ) -> anyhow::Result<T> {
         let Common { filter, jobs, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
-        progress::with_bar(self.common.progress, total_bytes, |progress| {
+        progress::with_bar(self.common, total_bytes, |progress| {
             work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
         })
         .map_err(Into::into)
@@ -210,7 +211,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written, or the streamed part fails.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
-        let mut out = Output::open(self.common.outputs.answer.as_ref())?;
+        let mut out = Output::of(self.common)?;
         write_pretty(&mut out, envelope)?;
         out.close()
     }
@@ -248,7 +249,7 @@ impl<'a> Session<'a> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
-    let mut out = Output::open(common.outputs.answer.as_ref())?;
+    let mut out = Output::of(common)?;
     for line in lines {
         writeln!(out, "{}", shown(line))?;
     }
@@ -260,7 +261,7 @@ pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_text_as(common: &Common, text: &str) -> anyhow::Result<()> {
-    let mut out = Output::open(common.outputs.answer.as_ref())?;
+    let mut out = Output::of(common)?;
     out.write_all(text.as_bytes())?;
     out.close()
 }
@@ -302,7 +303,7 @@ fn write_batches_as(
 ) -> anyhow::Result<()> {
     let mut batches = batches.into_iter();
     let first = batches.next().context("a table without a batch")?;
-    let mut out = Output::open(common.outputs.answer.as_ref())?;
+    let mut out = Output::of(common)?;
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {

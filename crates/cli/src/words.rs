@@ -134,7 +134,7 @@ fn read<'a>(command: &Command, matches: &'a ArgMatches) -> Read<'a> {
     read
 }
 
-fn is_path(word: &clap::Arg) -> bool {
+pub fn is_path(word: &clap::Arg) -> bool {
     word.get_value_parser().type_id() == ValueParser::path_buf().type_id()
 }
 
@@ -218,6 +218,7 @@ fn common(
         jobs: jobs.unwrap_or_else(default_jobs),
         memory_limit,
         quiet,
+        caller: None,
     }
 }
 
@@ -269,7 +270,7 @@ mod tests {
                 let (command, arg) = (command.get_name(), arg.get_id().as_str());
                 let is_known = match arg {
                     "path" | "output" | "file" | "plot_file" => true,
-                    "others" => matches!(command, "compare" | "efficiency"),
+                    "others" => matches!(command, "compare" | "efficiency" | "view"),
                     "out" => command == "convert",
                     "spectra" => command == "correlate",
                     // It makes a directory of its own.

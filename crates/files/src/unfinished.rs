@@ -101,11 +101,25 @@ impl Unfinished {
     /// # Errors
     /// If it cannot be made.
     pub fn temporary() -> io::Result<(Unfinished, File)> {
+        Unfinished::temporary_named("")
+    }
+
+    /// The same with a name that ends in `ending`.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn temporary_named(ending: &str) -> io::Result<(Unfinished, File)> {
         let mut locked = lock();
-        let (file, path) = Builder::new().prefix("ouzel-").tempfile()?.into_parts();
+        let (file, path) = Builder::new().prefix("ouzel-").suffix(ending).tempfile()?.into_parts();
         let path = path.keep().map_err(|error| error.error)?;
         locked.0.insert(path.clone(), UnfinishedKind::File);
         Ok((Unfinished { path, kind: UnfinishedKind::File, is_done: false }, file))
+    }
+
+    /// A file that was made in another way, such as a socket: it exists until this is dropped.
+    pub fn of_file(path: PathBuf) -> Unfinished {
+        lock().0.insert(path.clone(), UnfinishedKind::File);
+        Unfinished { path, kind: UnfinishedKind::File, is_done: false }
     }
 
     /// Begins a folder in `parent`, to become one named like `target`.

@@ -34,6 +34,8 @@ mod report;
 mod segments;
 mod time_profile;
 mod timeline;
+#[cfg(feature = "view")]
+mod view;
 mod waits;
 mod what_if;
 
@@ -52,6 +54,8 @@ use ouzel_plot::Picture;
 /// All commands, in the order of `ouzel --help`.
 pub const COMMANDS: &[Command] = &[
     report::COMMAND,
+    #[cfg(feature = "view")]
+    view::COMMAND,
     segments::COMMAND,
     clusters::COMMAND,
     iterations::COMMAND,

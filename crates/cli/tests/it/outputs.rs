@@ -16,7 +16,7 @@ fn commands() -> Vec<String> {
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
         // Commands that do not read a trace write no files.
-        .filter(|word| !matches!(*word, "" | "licenses" | "completions" | "record"))
+        .filter(|word| !matches!(*word, "" | "licenses" | "completions" | "record" | "view"))
         .map(str::to_owned)
         .collect();
     assert!(25 <= commands.len(), "{commands:?}");

@@ -207,7 +207,7 @@ fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
         None if args.no_cache => Spectra::Forget,
         None => Spectra::Keep,
     };
-    let answer = progress::with_counts(common.progress, "views", |progress| {
+    let answer = progress::with_counts(common, "views", |progress| {
         let run = CorrelationRun { jobs: common.jobs, spectra: &spectra, progress: Some(progress) };
         profile.correlate(&query, &run)
     })?;

@@ -1,0 +1,115 @@
+//! `ouzel view`: look at runs in a browser.
+
+mod asker;
+
+use super::COMMANDS;
+use crate::args::{Common, LowCommon, OutputFormat};
+use crate::command::{Command, Need, Question};
+use crate::exit::Outcome;
+use crate::found::{Either, Found};
+use crate::terminal::style::shown;
+use anyhow::Context;
+use asker::Asker;
+use clap::Args;
+use ouzel_view::{Listen, Run, Settings, serve};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub const COMMAND: Command = Command::about_a_run::<ViewArgs>("view", &[Need::Calls.always()]);
+
+/// Look at runs in a browser: timeline, findings, profiles
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  ouzel view scorep-run/                       opens a browser, or prints the address
+  ouzel view before/ after/                    two runs
+  ouzel view scorep-run/ --no-open --port 8000
+  ouzel view scorep-run/ --listen unix:/tmp/me/ouzel.sock
+
+On a machine without a screen, run the printed ssh line on your own, then open the printed address there. The
+address contains a secret: who has it sees the run. The server listens on loopback only. It ends with Ctrl-C, or
+when nobody has asked anything for the time of --idle.")]
+pub struct ViewArgs {
+    /// Other traces to look at
+    #[arg(value_name = "OTHER")]
+    pub others: Vec<PathBuf>,
+
+    /// Listen on a Unix socket: unix:PATH, in a folder that only you can enter
+    #[arg(long, value_name = "WHERE", conflicts_with = "port")]
+    pub listen: Option<Socket>,
+
+    /// Listen on this port of 127.0.0.1 [default: any that is free]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+
+    /// Open no browser
+    #[arg(long)]
+    pub no_open: bool,
+
+    /// End when nobody has asked anything for so long, e.g. 30m
+    #[arg(long, value_name = "TIME", default_value = "2h", value_parser = idle)]
+    pub idle: Duration,
+}
+
+/// `unix:PATH`.
+#[derive(Debug, Clone)]
+pub struct Socket(PathBuf);
+
+impl FromStr for Socket {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let path = text.strip_prefix("unix:").filter(|path| !path.is_empty());
+        path.map(|path| Socket(path.into())).ok_or_else(|| "write unix:PATH; for a port, --port".to_owned())
+    }
+}
+
+/// A number with `h`, `m` or `s`.
+fn idle(text: &str) -> Result<Duration, String> {
+    let units = [("h", 3600), ("min", 60), ("m", 60), ("s", 1)];
+    let found = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, *seconds)));
+    let time = found.and_then(|(number, seconds)| number.trim().parse::<u64>().ok()?.checked_mul(seconds));
+    let time = time.filter(|&seconds| 0 < seconds && seconds <= 366 * 24 * 3600);
+    time.map(Duration::from_secs).ok_or_else(|| "write a time such as 2h, 30m or 45s".to_owned())
+}
+
+impl Question for ViewArgs {
+    fn check(&self, common: &LowCommon, format: OutputFormat) -> Result<(), &'static str> {
+        match (format, &common.output) {
+            (OutputFormat::Table, None) => Ok(()),
+            _ => Err("view shows runs in a browser; --output and --format do not apply"),
+        }
+    }
+
+    fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
+        run(common, self)
+    }
+}
+
+fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
+    let paths = std::iter::once(&common.path).chain(&args.others);
+    let runs = paths.map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
+    let listen = args.listen.clone().map_or(Listen::Port(args.port), |Socket(path)| Listen::Socket(path));
+    let settings = Settings { listen, opens_browser: !args.no_open, idle: args.idle };
+    let asker = Asker::new(common.clone(), &runs);
+    let tell = |lines: &[String]| {
+        if !common.quiet {
+            // Without a reader of these lines, the browser is open all the same.
+            let _ = crate::session::write_lines(
+                common,
+                &lines.iter().map(|line| shown(line).into_owned()).collect::<Vec<_>>(),
+            );
+        }
+    };
+    serve(runs, Arc::new(asker), &settings, tell).context("cannot serve")?;
+    Ok(Outcome::Complete)
+}
+
+fn opened(mut found: Found<'_>) -> anyhow::Result<Run> {
+    Ok(match found.either()? {
+        Either::Trace(session) => Run::Trace(session.trace),
+        Either::Profile(session) => Run::Profile(Arc::new(session.profile)),
+    })
+}

@@ -1,0 +1,132 @@
+//! The fold: an interval between any two neighbours of enter and leave.
+
+use crate::pyramid::{Builder, LocationTiles};
+use crate::weights::Parents;
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Takes the tiles of a location as soon as they are complete, on the thread that read it.
+pub trait Sink: Send + Sync {
+    /// The tiles of a location, and its call paths: each with its caller and region, callers first. Their numbers are
+    /// those of this location alone.
+    fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]);
+}
+
+/// The tiles of all locations that run code.
+#[derive(Clone)]
+pub struct Tiles {
+    /// For each region its category.
+    categories: Arc<[u8]>,
+    sink: Option<Arc<dyn Sink>>,
+}
+
+impl std::fmt::Debug for Tiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tiles").field("has_sink", &self.sink.is_some()).finish_non_exhaustive()
+    }
+}
+
+impl Tiles {
+    /// Tiles with shares by these categories of regions; those of [`N_SHARES`](crate::N_SHARES) and more are the rest.
+    pub fn new(categories: Arc<[u8]>) -> Self {
+        Tiles { categories, sink: None }
+    }
+
+    /// The same, given to `sink` instead of being the answer.
+    #[must_use]
+    pub fn into_sink(self, sink: Arc<dyn Sink>) -> Self {
+        Tiles { sink: Some(sink), ..self }
+    }
+
+    fn category(&self, region: RegionId) -> u8 {
+        self.categories.get(region.index()).copied().unwrap_or(u8::MAX)
+    }
+}
+
+/// While a location is folded.
+#[derive(Debug, Default)]
+pub struct TilesLocal {
+    /// Open calls, each with its category.
+    stack: Vec<(CallPathId, u8)>,
+    parents: Parents,
+    paths: Vec<(CallPathId, CallPathId, RegionId)>,
+    n_declared: u64,
+    builder: Option<Builder>,
+}
+
+/// The tiles of the locations folded so far.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TilesPartial {
+    tiles: BTreeMap<LocationId, LocationTiles>,
+}
+
+impl Analysis for Tiles {
+    type Local = TilesLocal;
+    type Partial = TilesPartial;
+    type Output = (CallPathTree, BTreeMap<LocationId, LocationTiles>);
+    const NAME: &'static str = "tiles";
+    const PARTIAL_VERSION: u32 = 1;
+
+    fn needs(&self) -> Needs {
+        Needs::CALL_PATHS
+    }
+
+    fn empty(&self) -> TilesPartial {
+        TilesPartial::default()
+    }
+
+    fn begin(&self, cx: &LocationCx<'_>) -> TilesLocal {
+        let n_declared = cx.definitions.location(cx.location).declared_events.unwrap_or(0);
+        TilesLocal { n_declared, ..TilesLocal::default() }
+    }
+
+    fn fold(&self, local: &mut TilesLocal, chunk: &EventChunk<'_>) {
+        let EventChunk { time, kind, region, call_path, .. } = *chunk;
+        for row in 0..kind.len() {
+            if !matches!(kind[row], EventKind::Enter | EventKind::Leave) {
+                continue;
+            }
+            let (caller, category) = local.stack.last().copied().unwrap_or((CallPathTree::ROOT, u8::MAX));
+            let builder = local.builder.get_or_insert_with(|| Builder::new(time[row], local.n_declared));
+            builder.add(time[row], caller, category, &local.parents);
+            if kind[row] == EventKind::Leave {
+                local.stack.pop();
+                continue;
+            }
+            let path = call_path[row];
+            if local.parents.note(path, caller) {
+                local.paths.push((path, caller, region[row]));
+            }
+            local.stack.push((path, self.category(region[row])));
+        }
+    }
+
+    fn end(&self, local: TilesLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut TilesPartial) {
+        let TilesLocal { builder, parents, paths, .. } = local;
+        let Some(builder) = builder else { return };
+        let tiles = builder.finish(&parents);
+        match &self.sink {
+            Some(sink) => sink.put(cx.location, tiles, &paths),
+            None => drop(into.tiles.insert(cx.location, tiles)),
+        }
+    }
+
+    fn remap(&self, partial: &mut TilesPartial, remap: &Remap) {
+        partial.tiles.values_mut().for_each(|tiles| tiles.remap(remap));
+    }
+
+    fn merge(&self, into: &mut TilesPartial, mut from: TilesPartial) {
+        into.tiles.append(&mut from.tiles);
+    }
+
+    fn finish(
+        &self,
+        partial: TilesPartial,
+        cx: &FinishCx<'_>,
+    ) -> Result<(CallPathTree, BTreeMap<LocationId, LocationTiles>), AnalysisError> {
+        Ok((cx.call_paths.clone(), partial.tiles))
+    }
+}

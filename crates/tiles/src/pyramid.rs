@@ -1,0 +1,239 @@
+//! All levels of one location, built while its intervals come.
+//!
+//! A bin that is complete waits for its neighbour, and with it becomes a bin of the next level, as digits carry. The
+//! finest level is dropped whenever it has too many bins for the intervals so far, so the length of the run need not be
+//! known.
+
+use crate::N_SHARES;
+use crate::weights::{Parents, Weights};
+use ouzel_model::{CallPathId, Remap, Ticks};
+use serde::{Deserialize, Serialize};
+
+/// Intervals for each bin of the finest level, at least: fewer would be larger than the events.
+const INTERVALS_PER_BIN: u64 = 8;
+/// Bins of a location that are kept in any case: 4 kB with all levels.
+const N_BINS_MIN: u64 = 256;
+/// Bins that are allowed before the intervals are counted.
+const N_BINS_FIRST: u64 = 4096;
+/// Most intervals that are believed of a declaration: 16 MB of bins.
+const N_DECLARED_MAX: u64 = 1 << 20;
+
+/// What a bin shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bin {
+    /// The call path; `None`: most of the bin lies before the first call or after the last.
+    pub call_path: Option<CallPathId>,
+    /// Shares of the first categories, of 255.
+    pub shares: [u8; N_SHARES],
+}
+
+/// A bin in which nothing is.
+const NOTHING: Bin = Bin { call_path: None, shares: [0; N_SHARES] };
+
+/// Bins of one width, without those before the first and after the last that hold anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Level {
+    first: u64,
+    bins: Vec<Bin>,
+}
+
+/// The pyramid of one location.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocationTiles {
+    /// Bins of the finest level have `1 << log2` ticks.
+    log2: u32,
+    /// The finest first.
+    levels: Vec<Level>,
+    /// From the first enter to the last leave.
+    span: (Ticks, Ticks),
+}
+
+impl LocationTiles {
+    /// The finest level, as the binary logarithm of its ticks.
+    pub fn finest(&self) -> u32 {
+        self.log2
+    }
+
+    /// From the first enter to the last leave.
+    pub fn span(&self) -> (Ticks, Ticks) {
+        self.span
+    }
+
+    /// The bin `at` of `1 << log2` ticks. Finer ones than the finest show what the finest shows.
+    pub fn bin(&self, log2: u32, at: u64) -> Bin {
+        if log2 < self.log2 {
+            return self.stored(0, at >> (self.log2 - log2).min(63));
+        }
+        let level = (log2 - self.log2) as usize;
+        match self.levels.len().checked_sub(1) {
+            None => NOTHING,
+            Some(top) if level <= top => self.stored(level, at),
+            Some(top) => self.above(top, (level - top) as u32, at),
+        }
+    }
+
+    fn stored(&self, level: usize, at: u64) -> Bin {
+        let Some(level) = self.levels.get(level) else { return NOTHING };
+        let place = at.checked_sub(level.first).and_then(|place| usize::try_from(place).ok());
+        place.and_then(|place| level.bins.get(place)).copied().unwrap_or(NOTHING)
+    }
+
+    /// A bin of which the highest one that is stored is a part, the rest being nobody's.
+    fn above(&self, top: usize, more: u32, at: u64) -> Bin {
+        if at != 0 {
+            return NOTHING;
+        }
+        let Bin { shares, .. } = self.stored(top, 0);
+        let share = |share: u8| {
+            u8::try_from((u64::from(share) + (1 << more.min(62)) / 2) >> more.min(62)).unwrap_or(0)
+        };
+        Bin { call_path: None, shares: shares.map(share) }
+    }
+
+    /// The same with other numbers of call paths.
+    pub fn renumber(&mut self, new: impl Fn(CallPathId) -> CallPathId) {
+        for path in
+            self.levels.iter_mut().flat_map(|level| &mut level.bins).filter_map(|bin| bin.call_path.as_mut())
+        {
+            *path = new(*path);
+        }
+    }
+
+    pub(crate) fn remap(&mut self, remap: &Remap) {
+        self.renumber(|path| remap.path(path));
+    }
+
+    /// Number of stored bins, all levels together.
+    pub fn n_bins(&self) -> usize {
+        self.levels.iter().map(|level| level.bins.len()).sum()
+    }
+}
+
+/// A pyramid that grows.
+#[derive(Debug)]
+pub(crate) struct Builder {
+    tiles: LocationTiles,
+    /// For each level the left one of two bins, if it is complete and the right one is not.
+    waiting: Vec<Option<Weights>>,
+    open: Weights,
+    /// The bin of the finest level that is open.
+    at: u64,
+    n_intervals: u64,
+    n_declared: u64,
+}
+
+impl Builder {
+    /// A location that begins at `start` and has about so many events.
+    pub fn new(start: Ticks, n_declared: u64) -> Self {
+        let tiles = LocationTiles { log2: 0, levels: Vec::new(), span: (start, start) };
+        let n_declared = n_declared.min(N_DECLARED_MAX);
+        Builder {
+            tiles,
+            waiting: Vec::new(),
+            open: Weights::default(),
+            at: start.0,
+            n_intervals: 0,
+            n_declared,
+        }
+    }
+
+    /// Adds the time until `to`, spent in `path`.
+    pub fn add(&mut self, to: Ticks, path: CallPathId, category: u8, parents: &Parents) {
+        let mut from = self.tiles.span.1.0;
+        if to.0 <= from {
+            return;
+        }
+        self.n_intervals += 1;
+        while from < to.0 {
+            let bin_end = self.at.saturating_add(1).saturating_mul(1 << self.tiles.log2);
+            let part_end = to.0.min(bin_end);
+            self.open.add(path, Ticks(part_end - from), category);
+            from = part_end;
+            if part_end < bin_end {
+                break;
+            }
+            let complete = std::mem::take(&mut self.open);
+            self.close(0, self.at, complete, parents);
+            self.at += 1;
+            while N_BINS_FIRST + self.n_intervals.max(self.n_declared) < self.n_finest() {
+                self.drop_finest(parents);
+            }
+        }
+        self.tiles.span.1 = to;
+    }
+
+    fn n_finest(&self) -> u64 {
+        self.tiles.levels.first().map_or(0, |level| level.bins.len() as u64)
+    }
+
+    /// A bin is complete: it is stored, and waits or carries.
+    fn close(&mut self, level: usize, at: u64, weights: Weights, parents: &Parents) {
+        let (mut level, mut at, mut weights) = (level, at, weights);
+        loop {
+            self.store(level, at, &weights, parents);
+            if at.is_multiple_of(2) {
+                self.waiting[level] = Some(weights);
+                return;
+            }
+            weights = match self.waiting[level].take() {
+                Some(mut left) => {
+                    left.append(&weights, parents);
+                    left
+                }
+                None => weights,
+            };
+            (level, at) = (level + 1, at / 2);
+        }
+    }
+
+    fn store(&mut self, level: usize, at: u64, weights: &Weights, parents: &Parents) {
+        while self.tiles.levels.len() <= level {
+            self.tiles.levels.push(Level { first: at, bins: Vec::new() });
+            self.waiting.push(None);
+        }
+        let width = 1_u64.checked_shl(self.tiles.log2 + level as u32).unwrap_or(u64::MAX);
+        let share = |ticks: u64| (u128::from(ticks) * 255 + u128::from(width) / 2) / u128::from(width);
+        let shares = weights.shares.map(|ticks| u8::try_from(share(ticks)).unwrap_or(u8::MAX));
+        let bin = Bin { call_path: weights.dominant(width, parents), shares };
+        let level = &mut self.tiles.levels[level];
+        if level.bins.is_empty() {
+            level.first = at;
+        }
+        level.bins.push(bin);
+    }
+
+    fn drop_finest(&mut self, parents: &Parents) {
+        self.tiles.levels.remove(0);
+        if let Some(mut left) = self.waiting.remove(0) {
+            left.append(&self.open, parents);
+            self.open = left;
+        }
+        self.tiles.log2 += 1;
+        self.at /= 2;
+    }
+
+    /// The whole pyramid.
+    pub fn finish(mut self, parents: &Parents) -> LocationTiles {
+        let open = std::mem::take(&mut self.open);
+        if self.tiles.span.1.0 > self.at.saturating_mul(1 << self.tiles.log2) {
+            self.close(0, self.at, open, parents);
+        }
+        // Left bins without a right one, from fine to coarse, until one bin holds everything from the trace start.
+        let mut level = 0;
+        while let Some(Level { first, bins }) = self.tiles.levels.get(level) {
+            let last = first + bins.len() as u64 - 1;
+            if let Some(left) = self.waiting[level].take()
+                && (0 < last || level + 1 < self.tiles.levels.len())
+            {
+                self.close(level + 1, last / 2, left, parents);
+            }
+            level += 1;
+        }
+        let mut tiles = self.tiles;
+        let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(N_BINS_MIN);
+        let n_dropped = tiles.levels.iter().take_while(|level| n_wanted < level.bins.len() as u64).count();
+        tiles.levels.drain(..n_dropped);
+        tiles.log2 += n_dropped as u32;
+        tiles
+    }
+}

@@ -1,0 +1,42 @@
+//! The interactive viewer: a server on loopback that shows runs in a browser.
+//!
+//! ```text
+//! browser ──GET api/tile──► tiles, made by one pass of `ouzel-tiles`
+//!         ──POST api/ask──► Answers: the commands of the command line, with the page's selection
+//! ```
+//!
+//! `docs/design/view.md` has what server and page say to each other. Law: numbers in the page are the engine's, and a
+//! question gets the JSON document that the command line writes. This crate computes no results.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod asked;
+mod assets;
+mod meta;
+mod news;
+mod query;
+mod routes;
+mod run;
+mod server;
+mod store;
+
+pub use run::{Answers, Ask, AskedPart, Refusal, Run};
+pub use server::{Listen, Settings};
+
+use std::sync::Arc;
+
+/// Shows `runs` until nobody has asked anything for the time that the settings say. `tell` gets lines for the user: the
+/// address, and how to reach it from another machine.
+///
+/// # Errors
+/// If the server cannot listen.
+pub fn serve(
+    runs: Vec<Run>,
+    answers: Arc<dyn Answers>,
+    settings: &Settings,
+    tell: impl FnOnce(&[String]),
+) -> std::io::Result<()> {
+    let routes = routes::Routes::new(runs, answers);
+    routes.begin_passes()?;
+    server::serve(routes, settings, tell)
+}

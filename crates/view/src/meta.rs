@@ -1,0 +1,187 @@
+//! What is known of a run before any pass: its name, its rows, its regions and what can be asked.
+
+use crate::run::Run;
+use ouzel::analyses::semantics::{Category, Class, Family, Semantics};
+use ouzel::model::{Definitions, LocationId, LocationKind, Region, RegionId, short_name};
+use ouzel_plot::colour::{self, Colour};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Bins of a tile.
+pub(crate) const TILE_BINS: usize = 256;
+/// Rows of a tile.
+pub(crate) const TILE_ROWS: usize = 64;
+
+/// Kinds of time by which rows are coloured. The last one is the rest: outside of every region.
+const CATEGORIES: [&str; 5] = ["computation", "wait", "synchronization", "runtime", "other"];
+
+/// The place of a class among [`CATEGORIES`].
+pub(crate) fn category(class: Class) -> u8 {
+    match (class.category, class.family) {
+        (Category::Computation, Family::User) => 0,
+        (Category::Wait, _) => 1,
+        (Category::Synchronization, _) => 2,
+        (Category::Computation, _) => 3,
+    }
+}
+
+fn colours(category: usize) -> (Colour, Colour) {
+    let opaque = |colour: Colour| Colour { alpha: 255, ..colour };
+    let of = |category| opaque(colour::of_category_alone(category));
+    let both = |colour| (colour, colour);
+    match category {
+        0 => both(of(Category::Computation)),
+        1 => both(of(Category::Wait)),
+        2 => both(of(Category::Synchronization)),
+        3 => both(Colour::receiving()),
+        _ => (Colour::OUTSIDE, Colour::OUTSIDE),
+    }
+}
+
+/// The rows of a run: locations by rank, those without one last.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rows {
+    pub locations: Vec<LocationId>,
+}
+
+impl Rows {
+    pub fn new(definitions: &Definitions) -> Self {
+        let mut locations: Vec<LocationId> = definitions.location_ids().collect();
+        locations.sort_by_key(|&id| {
+            let location = definitions.location(id);
+            (location.rank.is_none(), location.rank, location.kind, location.group, id)
+        });
+        Rows { locations }
+    }
+
+    /// For each row the first of its rank, if that is another one.
+    fn parents(&self, definitions: &Definitions) -> Vec<Option<usize>> {
+        let mut first = BTreeMap::new();
+        let parent = |(row, &id): (usize, &LocationId)| {
+            let location = definitions.location(id);
+            let key = location.rank.map_or((None, Some(location.group)), |rank| (Some(rank), None));
+            let first = *first.entry(key).or_insert(row);
+            (first != row).then_some(first)
+        };
+        self.locations.iter().enumerate().map(parent).collect()
+    }
+}
+
+#[derive(Serialize)]
+struct MetaRegion<'a> {
+    id: usize,
+    name: &'a str,
+    short: String,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    role: &'static str,
+    category: u8,
+    colour: String,
+}
+
+fn region<'a>(at: usize, region: &'a Region, class: Class) -> MetaRegion<'a> {
+    MetaRegion {
+        id: at,
+        name: &region.name,
+        short: short_name(&region.name).into_owned(),
+        file: region.file.as_deref(),
+        line: region.line,
+        role: region.role.as_str(),
+        category: category(class),
+        colour: colour::of_region(&region.name, class).css(),
+    }
+}
+
+fn kind(kind: LocationKind) -> &'static str {
+    match kind {
+        LocationKind::CpuThread | LocationKind::Unknown => "thread",
+        LocationKind::AcceleratorStream => "stream",
+        LocationKind::Metric => "metric",
+    }
+}
+
+/// The document about a run; `tiles` is what is known of them, `end_ns` the end of the run as far as known.
+pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Value) -> Value {
+    let categories: Vec<Value> = (0..CATEGORIES.len())
+        .map(|at| {
+            let (light, dark) = colours(at);
+            json!({"name": CATEGORIES[at], "colour_light": light.css(), "colour_dark": dark.css()})
+        })
+        .collect();
+    let names: Vec<String> = all.iter().map(|run| run.path().display().to_string()).collect();
+    let mut meta = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "name": run.path().display().to_string(),
+        "time_ns": [0, end_ns],
+        "categories": categories,
+        "tiles": tiles,
+        "runs": names,
+    });
+    let own = match run {
+        Run::Trace(trace) => of_trace(trace, rows),
+        Run::Profile(profile) => {
+            let definitions = profile.definitions();
+            json!({
+                "format": profile.format().as_str(),
+                "fingerprint": format!("{:032x}", profile.fingerprint()),
+                "n_locations": definitions.locations.len(),
+                "locations": [],
+                "regions": [],
+                "orders": {"rank": []},
+                "abilities": {
+                    "messages": false, "collectives": false, "counters": false,
+                    "topology": !profile.topologies().is_empty(), "profile_only": true,
+                    "waits": false, "iterations": false,
+                },
+            })
+        }
+    };
+    if let (Value::Object(meta), Value::Object(own)) = (&mut meta, own) {
+        meta.extend(own);
+    }
+    meta
+}
+
+fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
+    let definitions = trace.definitions();
+    let classes = Semantics::default().classes(definitions);
+    let parents = rows.parents(definitions);
+    let locations: Vec<Value> = rows
+        .locations
+        .iter()
+        .zip(&parents)
+        .map(|(&id, parent)| {
+            let location = definitions.location(id);
+            json!({
+                "id": location.native_id,
+                "rank": location.rank.map(|rank| rank.0),
+                "name": &*location.name,
+                "process": &*definitions.location_groups[location.group.index()].name,
+                "kind": kind(location.kind),
+                "parent_row": parent,
+            })
+        })
+        .collect();
+    let regions: Vec<MetaRegion<'_>> = definitions
+        .regions
+        .iter()
+        .enumerate()
+        .map(|(at, of)| region(at, of, classes[RegionId::from_index(at).index()]))
+        .collect();
+    let has_ranks = 1 < definitions.ranks().len();
+    json!({
+        "format": trace.format().as_str(),
+        "fingerprint": trace.fingerprint().to_string(),
+        "n_locations": definitions.locations.len(),
+        "locations": locations,
+        "regions": regions,
+        "orders": {"rank": (0..rows.locations.len()).collect::<Vec<_>>()},
+        "abilities": {
+            "messages": has_ranks, "collectives": has_ranks,
+            "counters": !definitions.metrics.is_empty(),
+            "topology": !definitions.topologies.is_empty() || has_ranks,
+            "profile_only": false, "waits": has_ranks, "iterations": true,
+        },
+    })
+}

@@ -1,0 +1,74 @@
+//! What changes while a page is open, numbered, so that it can wait for more.
+
+use serde_json::{Value, json};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// What is known by now.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Known {
+    /// Rows whose tiles are complete.
+    pub n_done: usize,
+    /// All rows.
+    pub n_all: usize,
+    /// Whether nothing more will come.
+    pub is_complete: bool,
+    /// Call paths that have a number.
+    pub n_call_paths: usize,
+    /// The end of the run as far as known.
+    pub end_ns: u64,
+    /// Nanoseconds of a bin of the finest level.
+    pub bin0_ns: f64,
+    /// Levels of tiles.
+    pub n_levels: u32,
+    /// What went wrong: texts for people.
+    pub notices: Vec<String>,
+}
+
+/// The news of one run.
+#[derive(Debug)]
+pub(crate) struct News {
+    known: Mutex<Known>,
+    generation: watch::Sender<u64>,
+}
+
+impl Default for News {
+    fn default() -> Self {
+        News { known: Mutex::default(), generation: watch::Sender::new(1) }
+    }
+}
+
+impl News {
+    /// Changes what is known, and wakes who waits.
+    pub fn change(&self, change: impl FnOnce(&mut Known)) {
+        change(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        self.generation.send_modify(|generation| *generation += 1);
+    }
+
+    /// What is known.
+    pub fn known(&self) -> Known {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The document about it.
+    pub fn now(&self) -> Value {
+        let generation = *self.generation.borrow();
+        let Known { n_done, n_all, is_complete, n_call_paths, end_ns, bin0_ns, n_levels, notices } =
+            self.known();
+        json!({
+            "generation": generation,
+            "tiles": {
+                "done": n_done, "total": n_all, "complete": is_complete, "bin0_ns": bin0_ns, "n_levels": n_levels,
+            },
+            "time_ns": [0, end_ns],
+            "call_paths_known": n_call_paths,
+            "notices": notices,
+        })
+    }
+
+    /// Waits until there is something newer than `since`.
+    pub async fn wait(&self, since: u64) {
+        // The sender lives as long as this does.
+        let _ = self.generation.subscribe().wait_for(|&generation| since < generation).await;
+    }
+}

@@ -1,0 +1,200 @@
+//! What each path below the token answers.
+
+use crate::asked::AskedBefore;
+use crate::assets::Assets;
+use crate::meta::{self, Rows};
+use crate::news::News;
+use crate::query::Query;
+use crate::run::{Answers, Ask, Refusal, Run};
+use crate::server::reply::Reply;
+use crate::store::TileStore;
+use hyper::StatusCode;
+use hyper::body::Bytes;
+use ouzel::analyses::semantics::Semantics;
+use ouzel::engine::Progress;
+use ouzel::{Options, Trace};
+use ouzel_tiles::Tiles;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A request that was admitted.
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// Below the token.
+    pub path: String,
+    /// Behind `?`.
+    pub query: String,
+    /// What was posted.
+    pub body: Bytes,
+}
+
+/// One run, and what the page sees of it.
+pub(crate) struct Viewed {
+    pub run: Run,
+    pub rows: Rows,
+    pub news: Arc<News>,
+    /// Those of a trace.
+    pub tiles: Option<Arc<TileStore>>,
+}
+
+/// Everything that answers are made from.
+pub(crate) struct Routes {
+    pub assets: Assets,
+    pub runs: Vec<Viewed>,
+    pub answers: Arc<dyn Answers>,
+    pub asked: AskedBefore,
+}
+
+impl Routes {
+    pub fn new(runs: Vec<Run>, answers: Arc<dyn Answers>) -> Self {
+        let viewed = |run: Run| {
+            let rows = run.trace().map(|trace| Rows::new(trace.definitions())).unwrap_or_default();
+            let news = Arc::<News>::default();
+            let tiles = run.trace().map(|trace| {
+                // Ticks are exact for all whole seconds, and so is their length.
+                let ns_per_tick = 1e9 / trace.definitions().clock.ticks_per_second as f64;
+                Arc::new(TileStore::new(&rows.locations, ns_per_tick, Arc::clone(&news)))
+            });
+            if tiles.is_none() {
+                news.change(|known| known.is_complete = true);
+            }
+            Viewed { run, rows, news, tiles }
+        };
+        let runs = runs.into_iter().map(viewed).collect();
+        Routes { assets: Assets::new(), runs, answers, asked: AskedBefore::default() }
+    }
+
+    /// Makes the tiles of all traces, one after the other, on threads of their own.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn begin_passes(&self) -> std::io::Result<()> {
+        let with_tiles =
+            |viewed: &Viewed| Some((Arc::clone(viewed.run.trace()?), Arc::clone(viewed.tiles.as_ref()?)));
+        let passes: Vec<(Arc<Trace>, Arc<TileStore>)> = self.runs.iter().filter_map(with_tiles).collect();
+        let work = move || passes.iter().for_each(|(trace, store)| make_tiles(trace, store));
+        std::thread::Builder::new().name("tiles".to_owned()).spawn(work).map(drop)
+    }
+
+    /// Waits until there is something newer than what the page has seen, or for `most`.
+    pub async fn wait_for_news(&self, request: &Request, most: Duration) {
+        let query = Query(&request.query);
+        if let (Ok(viewed), Ok(since)) = (self.viewed(query), query.number("since", Some(0))) {
+            let news = viewed.news.wait(since);
+            // Without news the page gets what it has.
+            let _ = tokio::time::timeout(most, news).await;
+        }
+    }
+
+    /// The answer to a request.
+    pub fn reply(&self, request: &Request, progress: &Arc<Progress>) -> Reply {
+        let query = Query(&request.query);
+        let replied = match request.path.as_str() {
+            "api/meta" => self.viewed(query).map(|viewed| Reply::json(&self.meta(viewed))),
+            "api/status" => self.viewed(query).map(|viewed| Reply::json(&viewed.news.now())),
+            "api/tile" => self.tile(query),
+            "api/call-paths" => self.call_paths(query),
+            "api/ask" => self.ask(&request.body, progress),
+            "api/licenses" => Ok(Reply::of("text/plain; charset=utf-8", licenses().into_bytes())),
+            path if path.starts_with("api/") => Ok(Reply::status(StatusCode::NOT_FOUND)),
+            path => Ok(self.asset(if path.is_empty() { "index.html" } else { path })),
+        };
+        replied.unwrap_or_else(|message| Reply::error(StatusCode::BAD_REQUEST, &message))
+    }
+
+    fn tile(&self, query: Query<'_>) -> Result<Reply, String> {
+        let number = |name| query.number(name, None);
+        let (level, tile, block) = (number("level")?, number("tile")?, number("block")?);
+        let store = self.viewed(query)?.tiles.as_ref().ok_or("a profile has no times")?;
+        let found = match (u32::try_from(level), usize::try_from(block)) {
+            (Ok(level), Ok(block)) => store.tile(level, tile, block),
+            _ => None,
+        };
+        Ok(match found {
+            // Under the number of its generation it may be kept: the next one has another address.
+            Some(bytes) if query.text("g").is_some() => {
+                Reply::of("application/octet-stream", bytes).forever()
+            }
+            Some(bytes) => Reply::of("application/octet-stream", bytes),
+            None => Reply::status(StatusCode::NO_CONTENT),
+        })
+    }
+
+    fn call_paths(&self, query: Query<'_>) -> Result<Reply, String> {
+        let from = usize::try_from(query.number("from", Some(0))?).unwrap_or(usize::MAX);
+        let store = self.viewed(query)?.tiles.as_ref().ok_or("a profile has no times")?;
+        Ok(Reply::json(&json!({ "call_paths": store.call_paths(from) })))
+    }
+
+    fn viewed(&self, query: Query<'_>) -> Result<&Viewed, String> {
+        let at = query.number("run", Some(0))?;
+        let viewed = usize::try_from(at).ok().and_then(|at| self.runs.get(at));
+        viewed.ok_or_else(|| format!("there is no run {at}"))
+    }
+
+    fn asset(&self, name: &str) -> Reply {
+        let Some(asset) = self.assets.find(name) else { return Reply::status(StatusCode::NOT_FOUND) };
+        let (content_type, is_packed, is_immutable) =
+            (asset.content_type, asset.is_packed, asset.is_immutable);
+        let reply = Reply { is_packed, ..Reply::of(content_type, asset.bytes) };
+        if is_immutable { reply.forever() } else { reply }
+    }
+
+    pub fn meta(&self, viewed: &Viewed) -> Value {
+        let all: Vec<Run> = self.runs.iter().map(|viewed| viewed.run.clone()).collect();
+        let status = viewed.news.now();
+        let declared = viewed.run.trace().and_then(|trace| {
+            let clock = &trace.definitions().clock;
+            clock.declared_length.map(|length| clock.ns_from_ticks(length))
+        });
+        let end_ns = status["time_ns"][1].as_u64().filter(|&end| 0 < end).or(declared).unwrap_or(0);
+        let ns_per_tick = viewed.news.known().bin0_ns;
+        let n_levels =
+            (0..63).find(|level| end_ns as f64 / ns_per_tick < (meta::TILE_BINS as f64) * 2_f64.powi(*level));
+        let tiles = json!({
+            "bins": meta::TILE_BINS, "rows": meta::TILE_ROWS,
+            "n_levels": n_levels.map_or(64, |level| level + 1), "bin0_ns": ns_per_tick,
+        });
+        meta::meta(&viewed.run, &all, &viewed.rows, end_ns, &tiles)
+    }
+
+    fn ask(&self, body: &[u8], progress: &Arc<Progress>) -> Result<Reply, String> {
+        let ask: Ask = serde_json::from_slice(body).map_err(|error| format!("not a question: {error}"))?;
+        if let Some(missing) = ask.others.iter().chain([&ask.run]).find(|&&run| self.runs.len() <= run) {
+            return Err(format!("there is no run {missing}"));
+        }
+        Ok(match self.asked.answer(&ask, || self.answers.ask(&ask, progress)) {
+            Ok(bytes) => Reply::of("application/json", bytes.to_vec()),
+            Err(Refusal::Question(message)) => Reply::error(StatusCode::BAD_REQUEST, &message),
+            Err(Refusal::Run(message)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &message),
+        })
+    }
+}
+
+/// One pass; rows appear in `store` while it runs.
+fn make_tiles(trace: &Trace, store: &Arc<TileStore>) {
+    let definitions = trace.definitions();
+    let classes = Semantics::default().classes(definitions);
+    let categories: Arc<[u8]> = classes.into_iter().map(meta::category).collect();
+    let tiles = Tiles::new(categories).into_sink(Arc::clone(store) as Arc<_>);
+    store.complete(match trace.ask(tiles, &Options::default()) {
+        Ok(answer) => answer.notices.into_iter().map(|notice| notice.message).collect(),
+        Err(error) => vec![format!("the timeline is incomplete: {error}")],
+    });
+}
+
+/// The third-party crates in this program, each with its license and the texts.
+fn licenses() -> String {
+    let mut text = String::new();
+    for license in ouzel::licenses::licenses() {
+        text.push_str(&format!(
+            "{} {}  {}\n\n{}\n\n",
+            license.name,
+            license.version,
+            license.license,
+            license.texts.join("\n\n")
+        ));
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! Where the server listens: a free port of loopback, or a socket in a folder that only its user can enter.
+
+use ouzel_files::unfinished::Unfinished;
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+/// Where to listen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// A port of 127.0.0.1; 0: any that is free.
+    Port(u16),
+    /// A Unix socket.
+    Socket(PathBuf),
+}
+
+/// Listens.
+#[derive(Debug)]
+pub(crate) enum Listener {
+    Tcp(tokio::net::TcpListener),
+    #[cfg(unix)]
+    Unix(tokio::net::UnixListener, #[expect(dead_code, reason = "removes the socket")] Unfinished),
+}
+
+impl Listener {
+    /// Begins to listen. Within a runtime.
+    ///
+    /// # Errors
+    /// If the port or path is taken, or others could enter the socket's folder.
+    pub async fn new(listen: &Listen) -> io::Result<Self> {
+        match listen {
+            Listen::Port(port) => {
+                Ok(Listener::Tcp(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).await?))
+            }
+            Listen::Socket(path) => socket(path),
+        }
+    }
+
+    /// The port, if it is one.
+    pub fn port(&self) -> Option<u16> {
+        match self {
+            Listener::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
+            #[cfg(unix)]
+            Listener::Unix(..) => None,
+        }
+    }
+}
+
+/// The folder is made for the user alone before the socket is: between `bind` and `chmod` nobody else can connect.
+#[cfg(unix)]
+fn socket(path: &Path) -> io::Result<Listener> {
+    use std::fs::{self, DirBuilder, Permissions};
+    use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if let Err(error) = DirBuilder::new().mode(0o700).create(folder)
+        && error.kind() != io::ErrorKind::AlreadyExists
+    {
+        return Err(error);
+    }
+    let (_probe, file) = Unfinished::temporary()?;
+    let (found, user) = (fs::symlink_metadata(folder)?, file.metadata()?.uid());
+    if !found.is_dir() || found.mode() & 0o077 != 0 || found.uid() != user {
+        let message =
+            format!("others can enter {folder:?}: name a socket in a new folder, or in one of mode 0700");
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    // What a server left that was killed; one that lives answers.
+    if fs::symlink_metadata(path).is_ok_and(|old| old.file_type().is_socket()) {
+        match std::os::unix::net::UnixStream::connect(path) {
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
+            Err(_) => fs::remove_file(path)?,
+        }
+    }
+    let listener = tokio::net::UnixListener::bind(path)?;
+    let owned = Unfinished::of_file(path.to_owned());
+    fs::set_permissions(path, Permissions::from_mode(0o600))?;
+    Ok(Listener::Unix(listener, owned))
+}
+
+#[cfg(not(unix))]
+fn socket(_: &Path) -> io::Result<Listener> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "this system has no Unix sockets: use a port"))
+}

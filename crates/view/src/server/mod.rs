@@ -1,0 +1,222 @@
+//! The server: one thread for connections, others for answers.
+//!
+//! ```text
+//! connection ──guard──► path below the token ──┬─ status ──► waits for news
+//!                                              └─ routes ──► a thread that may compute
+//! ```
+//!
+//! Law: a question whose asker has gone is cancelled. A panic in an answer is an error of this answer alone.
+
+mod browser;
+mod guard;
+mod listen;
+pub(crate) mod reply;
+
+pub use guard::Token;
+pub use listen::Listen;
+
+use crate::routes::{Request, Routes};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::ACCEPT_ENCODING;
+use hyper::service::service_fn;
+use hyper::{Method, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use listen::Listener;
+use ouzel::engine::Progress;
+use reply::Reply;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Threads that compute answers at the same time. A page asks for some tiles at once; a second browser must not wait.
+const N_ANSWERING: usize = 8;
+/// Most bytes of a question: names of call paths may be long, but a page sends no data.
+const MAX_QUESTION_BYTES: usize = 1 << 20;
+/// How long a connection may take to send its headers.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a request for the status waits for news: proxies give up after 30 s.
+const NEWS: Duration = Duration::from_secs(20);
+
+/// How to serve.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where.
+    pub listen: Listen,
+    /// Whether to open a browser if there is a screen.
+    pub opens_browser: bool,
+    /// Ends when nobody has asked anything for so long.
+    pub idle: Duration,
+}
+
+/// What is shared by all connections.
+struct Shared {
+    token: Token,
+    routes: Routes,
+    began: Instant,
+    /// Milliseconds from the beginning to the last request that a user caused.
+    last_ms: AtomicU64,
+}
+
+impl Shared {
+    fn touch(&self) {
+        let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_ms.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// How long nobody has asked anything.
+    fn quiet(&self) -> Duration {
+        self.began.elapsed().saturating_sub(Duration::from_millis(self.last_ms.load(Ordering::Relaxed)))
+    }
+}
+
+/// Serves until nobody has asked anything for the time that the settings say. `tell` gets the lines for the user once
+/// the server listens.
+///
+/// # Errors
+/// If the server cannot listen.
+pub(crate) fn serve(routes: Routes, settings: &Settings, tell: impl FnOnce(&[String])) -> io::Result<()> {
+    let token = Token::new()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(N_ANSWERING)
+        .build()?;
+    let ended = runtime.block_on(async {
+        let listener = Listener::new(&settings.listen).await?;
+        let address = address(&listener, &token);
+        let _redirect = match settings.opens_browser && listener.port().is_some() {
+            true => browser::open(&address)?,
+            false => None,
+        };
+        tell(&lines(&settings.listen, &listener, &address, &token));
+        let shared = Arc::new(Shared { token, routes, began: Instant::now(), last_ms: AtomicU64::new(0) });
+        listen(&listener, &shared, settings.idle).await
+    });
+    // Threads that still compute end with the process.
+    runtime.shutdown_background();
+    ended
+}
+
+fn address(listener: &Listener, token: &Token) -> String {
+    format!("http://127.0.0.1:{}/{}/", listener.port().unwrap_or(8000), token.as_str())
+}
+
+/// What the user is told: the address, and how to reach it from another machine.
+fn lines(listen: &Listen, listener: &Listener, address: &str, token: &Token) -> Vec<String> {
+    let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    let host = if host.trim().is_empty() { "HOST" } else { host.trim() };
+    let there = match (listen, listener.port()) {
+        (Listen::Socket(path), _) => {
+            path.canonicalize().unwrap_or_else(|_| path.clone()).display().to_string()
+        }
+        (Listen::Port(_), port) => format!("127.0.0.1:{}", port.unwrap_or(0)),
+    };
+    let here = listener.port().unwrap_or(8000);
+    let mut lines = Vec::new();
+    if listener.port().is_some() {
+        lines.push(address.to_owned());
+    }
+    lines.push(format!("from another machine: ssh -N -L {here}:{there} {host}"));
+    lines.push(format!("then open: http://127.0.0.1:{here}/{}/", token.as_str()));
+    lines
+}
+
+async fn listen(listener: &Listener, shared: &Arc<Shared>, idle: Duration) -> io::Result<()> {
+    loop {
+        let quiet = shared.quiet();
+        if idle <= quiet {
+            return Ok(());
+        }
+        // Nobody came, or somebody did: either way it is looked at again.
+        let _ = tokio::time::timeout(idle - quiet, accepted(listener, shared)).await;
+    }
+}
+
+/// Takes one connection. Running out of file descriptors is waited for: it must not end the server.
+async fn accepted(listener: &Listener, shared: &Arc<Shared>) {
+    let taken = match listener {
+        Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+            // Small answers should not wait for more; a connection works without, too.
+            let _ = stream.set_nodelay(true);
+            tokio::spawn(connection(stream, Arc::clone(shared)));
+        }),
+        #[cfg(unix)]
+        Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| {
+            tokio::spawn(connection(stream, Arc::clone(shared)));
+        }),
+    };
+    if taken.is_err() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+async fn connection(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, shared: Arc<Shared>) {
+    let service = service_fn(move |request| {
+        let shared = Arc::clone(&shared);
+        async move { Ok::<_, Infallible>(answer(request, shared).await) }
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .serve_connection(TokioIo::new(stream), service);
+    // Browsers close connections as they like: that is no error of ours.
+    let _ = served.await;
+}
+
+async fn answer(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> Response<Full<Bytes>> {
+    let (parts, body) = request.into_parts();
+    let asked = guard::Asked { method: &parts.method, uri: &parts.uri, headers: &parts.headers };
+    let path = match guard::admitted(asked, &shared.token) {
+        Ok(path) => path.to_owned(),
+        Err(status) => return Reply::status(status).response(),
+    };
+    let mut request =
+        Request { path, query: parts.uri.query().unwrap_or_default().to_owned(), body: Bytes::new() };
+    if parts.method == Method::POST {
+        match Limited::new(body, MAX_QUESTION_BYTES).collect().await {
+            Ok(body) => request.body = body.to_bytes(),
+            Err(_) => {
+                return Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "the question is too long").response();
+            }
+        }
+    } else if request.path == guard::ASK {
+        return Reply::error(StatusCode::METHOD_NOT_ALLOWED, "questions are posted").response();
+    }
+    let takes_packed = parts.headers.get_all(ACCEPT_ENCODING).iter().any(|value| {
+        value.to_str().is_ok_and(|value| value.split(',').any(|one| one.trim().starts_with("gzip")))
+    });
+    if request.path == "api/status" {
+        // The page asks this by itself for as long as it is open: it keeps no server alive.
+        shared.routes.wait_for_news(&request, NEWS).await;
+    } else {
+        shared.touch();
+    }
+    let reply = computed(request, Arc::clone(&shared)).await;
+    (if takes_packed { reply.packed() } else { reply.unpacked() }).response()
+}
+
+/// Cancels what nobody waits for any more.
+struct CancelsWhenDropped(Arc<Progress>);
+
+impl Drop for CancelsWhenDropped {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+async fn computed(request: Request, shared: Arc<Shared>) -> Reply {
+    let progress = Arc::new(Progress::default());
+    let _asker = CancelsWhenDropped(Arc::clone(&progress));
+    let work = tokio::task::spawn_blocking(move || {
+        let reply = shared.routes.reply(&request, &progress);
+        if request.path != "api/status" {
+            shared.touch();
+        }
+        reply
+    });
+    work.await.unwrap_or_else(|_| Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal error"))
+}
