@@ -24,8 +24,9 @@ export function css([r, g, b]: Rgb, alpha = 1): string {
   return alpha === 1 ? `rgb(${r} ${g} ${b})` : `rgb(${r} ${g} ${b} / ${alpha})`;
 }
 
+/** The colour that `#rrggbb` is; an opacity after it is left out. */
 export function fromCss(text: string): Rgb | null {
-  if (!/^#[0-9a-f]{6}$/i.test(text)) return null;
+  if (!/^#[0-9a-f]{6}([0-9a-f]{2})?$/i.test(text)) return null;
   return [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16)) as unknown as Rgb;
 }
 

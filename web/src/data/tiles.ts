@@ -109,6 +109,13 @@ export class TileStore {
     return null;
   }
 
+  /** Everything is asked for anew. */
+  forget(): void {
+    for (const held of this.held.values()) held.abort?.abort();
+    this.held.clear();
+    this.onArrival();
+  }
+
   private ask(key: TileKey): void {
     let held = this.held.get(name(key));
     if (held && (held.abort || held.generation === this.generation)) return;

@@ -52,9 +52,11 @@ export interface Meta {
 
 export interface Status {
   generation: number;
-  tiles: { done: number; total: number; complete: boolean };
+  /** What is known of the tiles; `bin0_ns` and `n_levels` may change while the trace is read. */
+  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number };
+  time_ns?: [Ns, Ns];
   call_paths_known: number;
-  report: string;
+  report?: string;
   notices: Notice[];
 }
 

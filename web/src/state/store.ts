@@ -130,13 +130,13 @@ export class Store {
       try {
         const status = await this.source.status(generation);
         await this.learnPaths(status.call_paths_known);
-        this.tiles.generation = status.generation;
+        this.learnTiles(status);
         this.status.value = status;
         if (wait !== 500) this.error.value = null;
         wait = 500;
         if (status.generation === generation) await sleep(250);
         generation = status.generation;
-        if (status.report.startsWith("failed")) this.error.value = status.report;
+        if (status.report?.startsWith("failed")) this.error.value = status.report;
       } catch (error) {
         this.report(error);
         await sleep(wait);
@@ -147,6 +147,16 @@ export class Store {
 
   stop(): void {
     this.ended = true;
+  }
+
+  private learnTiles({ generation, tiles, time_ns }: Status): void {
+    this.tiles.generation = generation;
+    const { meta } = this;
+    if (time_ns) meta.time_ns = time_ns;
+    const known = meta.tiles;
+    meta.tiles = { ...known, bin0_ns: tiles.bin0_ns ?? known.bin0_ns, n_levels: tiles.n_levels ?? known.n_levels };
+    // Tiles of other bins are other pictures.
+    if (meta.tiles.bin0_ns !== known.bin0_ns) this.tiles.forget();
   }
 
   private async learnPaths(known: number): Promise<void> {

@@ -1,16 +1,39 @@
 // What tests in the browser share: Chromium, the mock or the real server, and a page.
+import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { serve } from "../mock-server.mjs";
+import { readTruth, serve } from "../mock-server.mjs";
 
 export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 export const PROGRAM = process.env.OUZEL ?? join(REPOSITORY, "target/debug/ouzel");
 export const TRACE = join(REPOSITORY, "testdata/zoo/halo3d/faulty");
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"];
 
+/** Whether `ouzel view` serves, not the mock: OUZEL_SERVER=real. */
+export const REAL = process.env.OUZEL_SERVER === "real";
+
+/** `ouzel view`, until it is closed; with the truth as the mock has it. */
+async function real(traces) {
+  const child = spawn(PROGRAM, ["view", ...traces, "--no-open"], { env: { ...process.env, OUZEL_WEB: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  const url = await new Promise((done, fail) => {
+    const hear = (text) => {
+      said += text;
+      const found = /http:\/\/\S+/.exec(said);
+      if (found) done(found[0]);
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", () => fail(new Error(said)));
+  });
+  const truth = await readTruth(PROGRAM, traces[0]);
+  const meta = await (await fetch(`${url}api/meta`)).json();
+  return { url, truth, meta, log: [], close: () => child.kill() };
+}
+
 export async function open({ trace = TRACE, rename, hash = "", width = 1280, height = 720, dark = true, query = "" } = {}) {
-  const server = await serve({ program: PROGRAM, trace, ...(rename ? { rename } : {}) });
+  const server = REAL && !rename ? await real([trace].flat()) : await serve({ program: PROGRAM, trace: [trace].flat()[0], ...(rename ? { rename } : {}) });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const errors = [];
