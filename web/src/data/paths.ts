@@ -24,10 +24,13 @@ export class CallPaths {
   append(paths: [number, number][]): void {
     for (const [parent, region] of paths) {
       const id = this.parent.length;
-      this.parent.push(parent);
+      // The engine's tree has a root without a region: code outside of every region. It is no part of any call path.
+      const root = parent < 0 && !this.byRegion.has(region);
+      const above = 0 <= parent && this.depth[parent] === 0 ? -1 : parent;
+      this.parent.push(above);
       this.region.push(region);
-      this.depth.push(parent < 0 ? 1 : (this.depth[parent] ?? 0) + 1);
-      this.children.set(`${parent}/${this.regionOf(id)?.name ?? ""}`, id);
+      this.depth.push(root ? 0 : above < 0 ? 1 : (this.depth[above] ?? 0) + 1);
+      if (!root) this.children.set(`${above}/${this.regionOf(id)?.name ?? ""}`, id);
     }
   }
 
@@ -43,7 +46,7 @@ export class CallPaths {
   /** Names from the outermost region to `id`. */
   names(id: number): string[] {
     const names: string[] = [];
-    for (let at = id; 0 <= at && at < this.length; at = this.parent[at] ?? -1) names.unshift(this.name(at));
+    for (let at = id; 0 <= at && at < this.length && 0 < (this.depth[at] ?? 0); at = this.parent[at] ?? -1) names.unshift(this.name(at));
     return names;
   }
 

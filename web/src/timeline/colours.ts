@@ -101,6 +101,7 @@ export class Colours {
   }
 
   private make(id: number): Rgb {
+    if (this.paths.depth[id] === 0) return this.dark ? [58, 63, 71] : [214, 214, 210];
     const category = this.paths.category(id);
     const name = this.categories[category]?.name ?? "";
     if (this.state.colour === "category") return this.category(category);

@@ -20,7 +20,7 @@ export function Legend({ view }: { view: TimelineView | null }) {
       {most.map(([id]) => (
         <li key={id} title={store.paths.names(id).join(" › ")} onPointerEnter={() => (store.pointedPath.value = id)} onPointerLeave={() => (store.pointedPath.value = null)}
           onClick={() => store.go({ call_path: store.paths.names(id) }, true)}>
-          <i style={{ background: css(colours.of(id)) }} />{store.paths.name(id)}
+          <i style={{ background: css(colours.of(id)) }} />{store.paths.name(id) || "outside"}
         </li>
       ))}
     </ul>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { AnswerError } from "../data/source.ts";
 import type { Topology } from "../data/types.ts";
 import { quantity } from "../format.ts";
 import { formatRanks } from "../ranks.ts";
@@ -16,7 +17,8 @@ export function TopologyPanel() {
   useEffect(() => {
     store.source.topology().then(
       (data) => setAnswer({ data, error: null, loading: false }),
-      (error: unknown) => setAnswer({ data: null, error: error instanceof Error ? error.message : String(error), loading: false }),
+      // A run without any topology is no error.
+      (error: unknown) => setAnswer(error instanceof AnswerError && error.status === 404 ? { data: { grids: [], metrics: [] }, error: null, loading: false } : { data: null, error: error instanceof Error ? error.message : String(error), loading: false }),
     );
   }, []);
   const { data } = answer;

@@ -14,6 +14,16 @@ const CATEGORIES = ["computation", "wait"].map((name) => ({ name, colour_light: 
 const paths = new CallPaths({ regions: REGIONS, categories: CATEGORIES });
 paths.append([[-1, 0], [0, 1], [1, 2], [1, 3]]);
 
+test("a root without a region is no part of a call path", () => {
+  const rooted = new CallPaths({ regions: REGIONS, categories: CATEGORIES });
+  rooted.append([[-1, 0xffffffff], [0, 0], [1, 1]]);
+  assert.deepEqual(rooted.names(2), ["main", "solve"]);
+  assert.deepEqual(rooted.names(0), []);
+  assert.equal(rooted.depth[2], 2);
+  assert.equal(rooted.find(["main", "solve"]), 2);
+  assert.equal(rooted.ancestor(2, 1), 1);
+});
+
 function bins(rows: number[][], shares: number[] = []): ArrayBuffer {
   const n = rows.length * (rows[0]?.length ?? 0);
   const view = new DataView(new ArrayBuffer(8 + 8 * n));
