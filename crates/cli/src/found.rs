@@ -104,7 +104,7 @@ impl<'a> Found<'a> {
 
     /// The trace, if whoever asks has opened it.
     fn opened(&self) -> Option<Session<'a>> {
-        let trace = self.common.caller.as_ref()?.opened(self.found.path())?;
+        let trace = self.common.outputs.caller.as_ref()?.opened(self.found.path())?;
         Some(Session { common: self.common, trace })
     }
 

@@ -1,6 +1,5 @@
 //! Where an answer is written: standard output or a file, which is complete or absent.
 
-use crate::args::Common;
 use crate::caller::Caller;
 use anyhow::anyhow;
 use ouzel_files::Inputs;
@@ -18,6 +17,8 @@ pub struct Outputs {
     pub answer: Option<Target>,
     /// A picture beside it.
     pub plot: Option<Target>,
+    /// Who asks in the place of a user, if anybody does: the answer goes there.
+    pub caller: Option<Caller>,
 }
 
 impl Outputs {
@@ -37,7 +38,7 @@ impl Outputs {
             (Some(answer), Some(plot)) if answer.is(plot) => {
                 Err(anyhow!("{:?} cannot be both the answer and the picture", plot.path()))
             }
-            _ => Ok(Outputs { inputs, answer, plot }),
+            _ => Ok(Outputs { inputs, answer, plot, caller: None }),
         }
     }
 }
@@ -92,11 +93,11 @@ impl Output {
     ///
     /// # Errors
     /// If the file cannot be made.
-    pub fn of(common: &Common) -> anyhow::Result<Self> {
-        if let Some(caller) = &common.caller {
+    pub fn of(outputs: &Outputs) -> anyhow::Result<Self> {
+        if let Some(caller) = &outputs.caller {
             return Ok(Output::Caller { bytes: Vec::new(), caller: caller.clone() });
         }
-        Ok(match &common.outputs.answer {
+        Ok(match &outputs.answer {
             None => Output::Stdout(BufWriter::with_capacity(BUFFER_BYTES, io::stdout())),
             Some(target) => {
                 let output = target.begin().map_err(refused)?;

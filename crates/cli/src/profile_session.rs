@@ -59,7 +59,7 @@ impl<'a> ProfileSession<'a> {
         let coverage = ProfileCoverage::of(&self.profile);
         let entry = |notice: &Notice| NoticeEntry::new(notice, &definitions.locations);
         let notices = notices.iter().map(entry).collect();
-        let mut out = Output::of(self.common)?;
+        let mut out = Output::of(&self.common.outputs)?;
         write_pretty(&mut out, &Envelope::new(answer, input, coverage, notices, data))?;
         out.close()
     }

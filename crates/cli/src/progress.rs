@@ -13,7 +13,7 @@ const REFRESH: Duration = Duration::from_millis(100);
 
 /// Runs `work`, and draws its progress if that is wanted and if it takes longer than half a second.
 pub fn with_bar<T>(common: &Common, total_bytes: u64, work: impl FnOnce(&Progress) -> T) -> T {
-    if let Some(caller) = &common.caller {
+    if let Some(caller) = &common.outputs.caller {
         return work(&caller.progress);
     }
     let progress = Progress::default();
@@ -54,7 +54,7 @@ pub type Counts<'a> = &'a (dyn Fn(u64, u64) -> bool + Sync);
 
 /// Runs `work`, and draws how many things are done if that is wanted and if it takes longer than half a second.
 pub fn with_counts<T>(common: &Common, things: &'static str, work: impl FnOnce(Counts<'_>) -> T) -> T {
-    if let Some(caller) = &common.caller {
+    if let Some(caller) = &common.outputs.caller {
         return work(&|_, _| !caller.progress.is_cancelled());
     }
     if !common.progress {

@@ -211,7 +211,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If the output cannot be written, or the streamed part fails.
     pub fn write_envelope(&self, envelope: &impl Serialize) -> anyhow::Result<()> {
-        let mut out = Output::of(self.common)?;
+        let mut out = Output::of(&self.common.outputs)?;
         write_pretty(&mut out, envelope)?;
         out.close()
     }
@@ -249,7 +249,7 @@ impl<'a> Session<'a> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
-    let mut out = Output::of(common)?;
+    let mut out = Output::of(&common.outputs)?;
     for line in lines {
         writeln!(out, "{}", shown(line))?;
     }
@@ -261,7 +261,7 @@ pub fn write_lines(common: &Common, lines: &[String]) -> anyhow::Result<()> {
 /// # Errors
 /// If the output cannot be written.
 pub fn write_text_as(common: &Common, text: &str) -> anyhow::Result<()> {
-    let mut out = Output::of(common)?;
+    let mut out = Output::of(&common.outputs)?;
     out.write_all(text.as_bytes())?;
     out.close()
 }
@@ -303,7 +303,7 @@ fn write_batches_as(
 ) -> anyhow::Result<()> {
     let mut batches = batches.into_iter();
     let first = batches.next().context("a table without a batch")?;
-    let mut out = Output::of(common)?;
+    let mut out = Output::of(&common.outputs)?;
     let mut writer: Box<dyn TableWriter + '_> = match common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, first.borrow())?),
         OutputFormat::Csv | OutputFormat::Json | OutputFormat::Table | OutputFormat::Html => {

@@ -218,7 +218,6 @@ fn common(
         jobs: jobs.unwrap_or_else(default_jobs),
         memory_limit,
         quiet,
-        caller: None,
     }
 }
 

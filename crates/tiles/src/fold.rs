@@ -1,6 +1,6 @@
 //! The fold: an interval between any two neighbours of enter and leave.
 
-use crate::pyramid::{Builder, LocationTiles};
+use crate::pyramid::{Builder, LocationTiles, N_BINS_MIN};
 use crate::weights::Parents;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap};
@@ -21,6 +21,7 @@ pub struct Tiles {
     /// For each region its category.
     categories: Arc<[u8]>,
     sink: Option<Arc<dyn Sink>>,
+    n_bins_min: u64,
 }
 
 impl std::fmt::Debug for Tiles {
@@ -32,13 +33,20 @@ impl std::fmt::Debug for Tiles {
 impl Tiles {
     /// Tiles with shares by these categories of regions; those of [`N_SHARES`](crate::N_SHARES) and more are the rest.
     pub fn new(categories: Arc<[u8]>) -> Self {
-        Tiles { categories, sink: None }
+        Tiles { categories, sink: None, n_bins_min: N_BINS_MIN }
     }
 
     /// The same, given to `sink` instead of being the answer.
     #[must_use]
     pub fn into_sink(self, sink: Arc<dyn Sink>) -> Self {
         Tiles { sink: Some(sink), ..self }
+    }
+
+    /// The same with so many bins of each location, whatever its number of intervals: for a stretch of time, whose bins
+    /// may be finer than what the whole run is worth. At most 2,048 have an effect.
+    #[must_use]
+    pub fn with_bins(self, n_bins_min: u64) -> Self {
+        Tiles { n_bins_min, ..self }
     }
 
     fn category(&self, region: RegionId) -> u8 {
@@ -90,7 +98,9 @@ impl Analysis for Tiles {
                 continue;
             }
             let (caller, category) = local.stack.last().copied().unwrap_or((CallPathTree::ROOT, u8::MAX));
-            let builder = local.builder.get_or_insert_with(|| Builder::new(time[row], local.n_declared));
+            let builder = local
+                .builder
+                .get_or_insert_with(|| Builder::new(time[row], local.n_declared, self.n_bins_min));
             builder.add(time[row], caller, category, &local.parents);
             if kind[row] == EventKind::Leave {
                 local.stack.pop();

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 /// Intervals for each bin of the finest level, at least: fewer would be larger than the events.
 const INTERVALS_PER_BIN: u64 = 8;
-/// Bins of a location that are kept in any case: 4 kB with all levels.
-const N_BINS_MIN: u64 = 256;
+/// Bins of a location that are kept in any case, unless told otherwise: 4 kB with all levels.
+pub(crate) const N_BINS_MIN: u64 = 256;
 /// Bins that are allowed before the intervals are counted.
 const N_BINS_FIRST: u64 = 4096;
 /// Most intervals that are believed of a declaration: 16 MB of bins.
@@ -120,11 +120,12 @@ pub(crate) struct Builder {
     at: u64,
     n_intervals: u64,
     n_declared: u64,
+    n_bins_min: u64,
 }
 
 impl Builder {
-    /// A location that begins at `start` and has about so many events.
-    pub fn new(start: Ticks, n_declared: u64) -> Self {
+    /// A location that begins at `start`, has about so many events, and keeps so many bins in any case.
+    pub fn new(start: Ticks, n_declared: u64, n_bins_min: u64) -> Self {
         let tiles = LocationTiles { log2: 0, levels: Vec::new(), span: (start, start) };
         let n_declared = n_declared.min(N_DECLARED_MAX);
         Builder {
@@ -134,6 +135,7 @@ impl Builder {
             at: start.0,
             n_intervals: 0,
             n_declared,
+            n_bins_min,
         }
     }
 
@@ -230,7 +232,7 @@ impl Builder {
             level += 1;
         }
         let mut tiles = self.tiles;
-        let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(N_BINS_MIN);
+        let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(self.n_bins_min);
         let n_dropped = tiles.levels.iter().take_while(|level| n_wanted < level.bins.len() as u64).count();
         tiles.levels.drain(..n_dropped);
         tiles.log2 += n_dropped as u32;

@@ -23,8 +23,8 @@ fn a_bin_shows_whoever_holds_most_of_it_from_the_root() {
     let tiles = &all[&ouzel_model::LocationId(0)];
     let row =
         |log2: u32, n: u64| (0..n).map(|at| name(&trace, &tree, tiles.bin(log2, at))).collect::<Vec<_>>();
-    assert_eq!(row(1, 8), ["a", "a", "a/b", "a/c", "outside", "outside", "d", "d"]);
-    assert_eq!(row(2, 4), ["a", "a/b", "outside", "d"]);
+    assert_eq!(row(1, 8), ["a", "a", "a/b", "outside", "outside", "outside", "d", "d"]);
+    assert_eq!(row(2, 4), ["a", "a/c", "outside", "d"]);
     assert_eq!(row(3, 2), ["a", "outside"]);
     assert_eq!(tiles.bin(3, 0).shares, [(7 * 255 + 4) / 8, 0, 0, 0].map(|share: u32| share as u8));
     assert_eq!(tiles.bin(4, 1), Bin { call_path: None, shares: [0; 4] });

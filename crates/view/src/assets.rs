@@ -8,6 +8,9 @@ const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page.rs")
 /// The folder that takes the place of the embedded page, without a new build: for who develops it.
 const FOLDER_VARIABLE: &str = "OUZEL_VIEW_DIST";
 
+/// Most bytes of a file in that folder: the whole page has less than a megabyte.
+const MOST_BYTES: u64 = 64 << 20;
+
 const NOT_BUILT: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Ouzel</title></head>\n\
     <body><h1>The page of the viewer is not part of this program</h1>\n\
     <p>Build it with <code>cargo xtask web</code> (it needs node and npm), then build Ouzel again.</p></body></html>\n";
@@ -64,7 +67,7 @@ impl Assets {
 }
 
 fn read(folder: &Path, name: &str) -> Option<Vec<u8>> {
-    std::fs::read(folder.join(name)).ok()
+    ouzel_files::input::read_limited(&folder.join(name), MOST_BYTES).ok()
 }
 
 /// Whether the name stays inside the folder: plain words, none of which begins with a dot.

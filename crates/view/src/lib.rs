@@ -12,6 +12,7 @@
 
 mod asked;
 mod assets;
+mod exact;
 mod meta;
 mod news;
 mod query;

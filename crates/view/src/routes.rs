@@ -2,6 +2,7 @@
 
 use crate::asked::AskedBefore;
 use crate::assets::Assets;
+use crate::exact;
 use crate::meta::{self, Rows};
 use crate::news::News;
 use crate::query::Query;
@@ -12,6 +13,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::Progress;
+use ouzel::model::LocationId;
 use ouzel::{Options, Trace};
 use ouzel_tiles::Tiles;
 use serde_json::{Value, json};
@@ -93,7 +95,7 @@ impl Routes {
         let replied = match request.path.as_str() {
             "api/meta" => self.viewed(query).map(|viewed| Reply::json(&self.meta(viewed))),
             "api/status" => self.viewed(query).map(|viewed| Reply::json(&viewed.news.now())),
-            "api/tile" => self.tile(query),
+            "api/tile" => self.tile(query, progress),
             "api/call-paths" => self.call_paths(query),
             "api/ask" => self.ask(&request.body, progress),
             "api/licenses" => Ok(Reply::of("text/plain; charset=utf-8", licenses().into_bytes())),
@@ -103,11 +105,23 @@ impl Routes {
         replied.unwrap_or_else(|message| Reply::error(StatusCode::BAD_REQUEST, &message))
     }
 
-    fn tile(&self, query: Query<'_>) -> Result<Reply, String> {
+    fn tile(&self, query: Query<'_>, progress: &Progress) -> Result<Reply, String> {
         let number = |name| query.number(name, None);
         let (level, tile, block) = (number("level")?, number("tile")?, number("block")?);
-        let store = self.viewed(query)?.tiles.as_ref().ok_or("a profile has no times")?;
+        let viewed = self.viewed(query)?;
+        let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else {
+            return Err("a profile has no times".to_owned());
+        };
         let found = match (u32::try_from(level), usize::try_from(block)) {
+            // While the pass runs, coarse bins are what there is.
+            (Ok(level), Ok(block)) if viewed.news.known().is_complete && store.is_coarse(level, block) => {
+                let rows: Vec<LocationId> =
+                    viewed.rows.locations.chunks(meta::TILE_ROWS).nth(block).unwrap_or_default().to_vec();
+                match exact::tile((trace, tiles_of(trace), store), &rows, (level, tile), progress) {
+                    Ok(bytes) => Some(bytes),
+                    Err(error) => return Ok(Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error)),
+                }
+            }
             (Ok(level), Ok(block)) => store.tile(level, tile, block),
             _ => None,
         };
@@ -172,12 +186,15 @@ impl Routes {
     }
 }
 
+/// The tiles of a trace, by the categories of its regions.
+fn tiles_of(trace: &Trace) -> Tiles {
+    let classes = Semantics::default().classes(trace.definitions());
+    Tiles::new(classes.into_iter().map(meta::category).collect())
+}
+
 /// One pass; rows appear in `store` while it runs.
 fn make_tiles(trace: &Trace, store: &Arc<TileStore>) {
-    let definitions = trace.definitions();
-    let classes = Semantics::default().classes(definitions);
-    let categories: Arc<[u8]> = classes.into_iter().map(meta::category).collect();
-    let tiles = Tiles::new(categories).into_sink(Arc::clone(store) as Arc<_>);
+    let tiles = tiles_of(trace).into_sink(Arc::clone(store) as Arc<_>);
     store.complete(match trace.ask(tiles, &Options::default()) {
         Ok(answer) => answer.notices.into_iter().map(|notice| notice.message).collect(),
         Err(error) => vec![format!("the timeline is incomplete: {error}")],

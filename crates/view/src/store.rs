@@ -5,7 +5,7 @@
 
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::news::News;
-use ouzel::model::{CallPathId, CallPathTree, LocationId, RegionId};
+use ouzel::model::{CallPathId, CallPathTree, LocationId, RegionId, Ticks};
 use ouzel_tiles::{Bin, LocationTiles, N_SHARES, Sink};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -78,6 +78,36 @@ impl TileStore {
         })
     }
 
+    /// Whether a row of the block has finer events than bins of this level show.
+    pub fn is_coarse(&self, level: u32, block: usize) -> bool {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let rows =
+            block.checked_mul(TILE_ROWS).and_then(|first| inner.tiles.get(first..)).unwrap_or_default();
+        rows.iter().take(TILE_ROWS).flatten().any(|row| level < row.finest())
+    }
+
+    /// From the first enter to the last leave of a location, if it was read.
+    pub fn span(&self, location: LocationId) -> Option<(Ticks, Ticks)> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        Some(inner.tiles.get(*self.rows.get(&location)?)?.as_ref()?.span())
+    }
+
+    /// Tiles with the call paths of the run in place of those of their location.
+    pub fn renumbered(
+        &self,
+        mut tiles: LocationTiles,
+        paths: &[(CallPathId, CallPathId, RegionId)],
+    ) -> LocationTiles {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let mut new = BTreeMap::from([(CallPathTree::ROOT, CallPathTree::ROOT)]);
+        for &(path, parent, region) in paths {
+            let parent = new.get(&parent).copied().unwrap_or(CallPathTree::ROOT);
+            new.insert(path, inner.tree.child(parent, region));
+        }
+        tiles.renumber(|path| new.get(&path).copied().unwrap_or(CallPathTree::ROOT));
+        tiles
+    }
+
     /// The pass is over.
     pub fn complete(&self, notices: Vec<String>) {
         self.news.change(|known| {
@@ -88,7 +118,7 @@ impl TileStore {
 }
 
 /// `OZT1`, rows, bins, call paths row by row, then a plane of each share.
-fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>]) -> Vec<u8> {
+pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8 + bins.len() * (4 + N_SHARES));
     bytes.extend(b"OZT1");
     bytes.extend((n_rows as u16).to_le_bytes());
@@ -112,15 +142,9 @@ impl Sink for TileStore {
     ) {
         let Some(&row) = self.rows.get(&location) else { return };
         let end = tiles.span().1;
+        let tiles = self.renumbered(tiles, paths);
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-            let mut new = BTreeMap::from([(CallPathTree::ROOT, CallPathTree::ROOT)]);
-            for &(path, parent, region) in paths {
-                let parent = new.get(&parent).copied().unwrap_or(CallPathTree::ROOT);
-                let number = inner.tree.child(parent, region);
-                new.insert(path, number);
-            }
-            tiles.renumber(|path| new.get(&path).copied().unwrap_or(CallPathTree::ROOT));
             inner.tiles[row] = Some(tiles);
             inner.tree.len()
         };

@@ -4,7 +4,6 @@
 mod shared;
 mod time_range;
 
-use crate::caller::Caller;
 use crate::output::Outputs;
 use ouzel::model::Filter;
 use ouzel_export::CsvText;
@@ -50,6 +49,4 @@ pub struct Common {
     pub progress: bool,
     /// Whether to say nothing on standard error but errors.
     pub quiet: bool,
-    /// Who asks in the place of a user, if anybody does.
-    pub caller: Option<Caller>,
 }

@@ -123,7 +123,7 @@ fn write_json(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outc
 /// Batch after batch, so that memory does not depend on the number of calls.
 fn write_tables(session: &Session<'_>, chosen: &[MetricId]) -> anyhow::Result<Outcome> {
     let columns = CallBatch::new(chosen.len()).into_table(session.definitions(), chosen);
-    let mut out = Output::of(session.common)?;
+    let mut out = Output::of(&session.common.outputs)?;
     let mut writer: Box<dyn TableWriter + '_> = match session.common.format {
         OutputFormat::Parquet => Box::new(ParquetWriter::new(&mut out, &columns)?),
         _ => Box::new(CsvWriter::new(&mut out, &columns, session.common.csv_text)?),

@@ -107,7 +107,7 @@ fn run(common: &Common, args: &PrintArgs) -> anyhow::Result<Outcome> {
             // A stem need not exist, so this is checked last.
             Err(_) => anyhow::anyhow!("no trace at {path:?}: there is no such file or directory"),
         })?;
-    let mut out = Output::of(common)?;
+    let mut out = Output::of(&common.outputs)?;
     let notices = printer.print(&mut out).context("cannot write")?;
     out.close()?;
     if !common.quiet {

@@ -56,7 +56,9 @@ mod tests {
         let file = redirect("http://127.0.0.1:1/abc/").unwrap();
         let path = file.path().to_owned();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(std::fs::read_to_string(&path).unwrap().contains("url=http://127.0.0.1:1/abc/\""));
+        assert!(
+            ouzel_files::input::read_text(&path, 1 << 10).unwrap().contains("url=http://127.0.0.1:1/abc/\"")
+        );
         drop(file);
         assert!(!path.exists());
     }

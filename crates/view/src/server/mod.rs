@@ -27,6 +27,7 @@ use ouzel::engine::Progress;
 use reply::Reply;
 use std::convert::Infallible;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -107,7 +108,7 @@ fn address(listener: &Listener, token: &Token) -> String {
 
 /// What the user is told: the address, and how to reach it from another machine.
 fn lines(listen: &Listen, listener: &Listener, address: &str, token: &Token) -> Vec<String> {
-    let host = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
+    let host = ouzel_files::input::read_text(Path::new("/etc/hostname"), 1 << 10).unwrap_or_default();
     let host = if host.trim().is_empty() { "HOST" } else { host.trim() };
     let there = match (listen, listener.port()) {
         (Listen::Socket(path), _) => {

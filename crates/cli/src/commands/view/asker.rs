@@ -134,7 +134,7 @@ impl Answers for Asker {
         let caller = Caller::new(self.traces.clone(), Arc::clone(progress));
         common.jobs = self.common.jobs;
         common.filter = narrowed(&self.common.filter, common.filter);
-        common.caller = Some(caller.clone());
+        common.outputs.caller = Some(caller.clone());
         common.quiet = true;
         question.run(&common).map_err(|error| Refusal::Run(told_once(&error)))?;
         Ok(caller.taken())
@@ -178,8 +178,8 @@ mod tests {
     #[test]
     fn the_page_names_no_files_and_does_not_choose_how_the_process_runs() {
         for (option, value) in [
-            ("output", json!("/tmp/x")),
-            ("plot", json!("/tmp/x.svg")),
+            ("output", json!("x")),
+            ("plot", json!("x.svg")),
             ("rules", json!("/etc/passwd")),
             ("format", json!("csv")),
             ("force", json!(true)),
@@ -200,6 +200,77 @@ mod tests {
                 words(json!({"question": question})).unwrap_err().contains("not a question"),
                 "{question}"
             );
+        }
+    }
+
+    fn example() -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio"))
+    }
+
+    fn about(path: &std::path::Path) -> Asker {
+        let trace = Run::Trace(Arc::new(ouzel::open(path).unwrap()));
+        Asker::new(asker().common, &[trace])
+    }
+
+    fn answer(asker: &Asker, ask: Value) -> Result<Vec<u8>, Refusal> {
+        asker.ask(&serde_json::from_value(ask).unwrap(), &Arc::default())
+    }
+
+    #[test]
+    fn the_page_gets_what_the_command_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, out) = (example(), folder.path().join("answer.json"));
+        let asker = about(&path);
+        for (ask, words) in [
+            (json!({"question": "report"}), &["report"][..]),
+            (
+                json!({"question": "profile", "selection": {"ranks": "0-1", "time_ns": [0, 1_000_000_000]}}),
+                &["profile", "--ranks=0-1", "--time=0..1s"],
+            ),
+            (
+                json!({"question": "time-profile", "options": {"bins": 9, "call_paths": true}}),
+                &["time-profile", "--bins=9", "--call-paths"],
+            ),
+            (
+                json!({"question": "comm-matrix", "options": {"collectives": true}}),
+                &["comm-matrix", "--collectives"],
+            ),
+            (json!({"question": "calls", "selection": {"ranks": "3"}}), &["calls", "--ranks=3"]),
+            (json!({"question": "info"}), &["info"]),
+        ] {
+            let command = ["ouzel", words[0]].map(OsString::from).into_iter();
+            let rest = words[1..].iter().map(OsString::from);
+            let output = ["--format=json", "--force", "-o"].map(OsString::from);
+            let places = [out.clone().into_os_string(), path.clone().into_os_string()];
+            crate::answer(command.chain(rest).chain(output).chain(places)).unwrap();
+            let expected = std::fs::read(&out).unwrap();
+            assert!(200 < expected.len(), "{words:?}");
+            assert!(answer(&asker, ask).unwrap() == expected, "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_trace_that_vanishes_is_an_error_or_a_notice() {
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("run");
+        copied(&example(), &copy);
+        let asker = about(&copy);
+        std::fs::remove_dir_all(&copy).unwrap();
+        match answer(&asker, json!({"question": "profile"})) {
+            Err(Refusal::Run(message)) => assert!(!message.is_empty()),
+            Err(Refusal::Question(message)) => panic!("the question is right: {message}"),
+            Ok(bytes) => assert!(String::from_utf8(bytes).unwrap().contains("\"level\": \"high\"")),
+        }
+    }
+
+    fn copied(from: &std::path::Path, to: &std::path::Path) {
+        std::fs::create_dir(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let (path, to) = {
+                let entry = entry.unwrap();
+                (entry.path(), to.join(entry.file_name()))
+            };
+            if path.is_dir() { copied(&path, &to) } else { drop(std::fs::copy(&path, &to).unwrap()) }
         }
     }
 }

@@ -26,7 +26,7 @@ Examples:
   ouzel view scorep-run/                       opens a browser, or prints the address
   ouzel view before/ after/                    two runs
   ouzel view scorep-run/ --no-open --port 8000
-  ouzel view scorep-run/ --listen unix:/tmp/me/ouzel.sock
+  ouzel view scorep-run/ --listen unix:ouzel-view/socket
 
 On a machine without a screen, run the printed ssh line on your own, then open the printed address there. The
 address contains a secret: who has it sees the run. The server listens on loopback only. It ends with Ctrl-C, or

@@ -1,0 +1,73 @@
+//! Tiles that are finer than what is stored: counted from the events of their stretch of time.
+//!
+//! Law: a bin is what the pyramid would show if it had the level. Reading takes as long as a pass over the rows up to
+//! the end of the stretch, and is cancelled when nobody waits for it.
+
+use crate::meta::{TILE_BINS, TILE_ROWS};
+use crate::store::{TileStore, encoded};
+use ouzel::engine::Progress;
+use ouzel::model::{CallPathId, CallPathTree, Filter, LocationId, RankSet, RegionId, Ticks};
+use ouzel::{Options, Trace};
+use ouzel_tiles::{Bin, LocationTiles, Sink, Tiles};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bins that are kept of a stretch: those of a tile, and room for borders between two nanoseconds.
+const N_BINS: u64 = 4 * TILE_BINS as u64;
+
+/// Takes the locations of a stretch, with the call paths of the run.
+struct Stretch {
+    store: Arc<TileStore>,
+    rows: Mutex<BTreeMap<LocationId, LocationTiles>>,
+}
+
+impl Sink for Stretch {
+    fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
+        let tiles = self.store.renumbered(tiles, paths);
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(location, tiles);
+    }
+}
+
+/// A tile like [`TileStore::tile`], counted from events; `rows` are the locations of its block.
+///
+/// # Errors
+/// Why the events cannot be read, for people.
+pub(crate) fn tile(
+    (trace, tiles, store): (&Trace, Tiles, &Arc<TileStore>),
+    rows: &[LocationId],
+    (level, tile): (u32, u64),
+    progress: &Progress,
+) -> Result<Vec<u8>, String> {
+    let definitions = trace.definitions();
+    let first = tile.saturating_mul(TILE_BINS as u64);
+    let tick = |bin: u64| Ticks(u64::try_from(u128::from(bin) << level.min(63)).unwrap_or(u64::MAX));
+    let ns = |bin: u64| definitions.clock.ns_from_ticks(tick(bin));
+    let stretch = (ns(first).saturating_sub(1), ns(first.saturating_add(TILE_BINS as u64)).saturating_add(1));
+    let ranks: Option<Vec<String>> =
+        rows.iter().map(|&id| definitions.location(id).rank.map(|rank| rank.0.to_string())).collect();
+    // Locations without a rank are selected with all others.
+    let ranks = ranks.and_then(|ranks| ranks.join(",").parse::<RankSet>().ok());
+    let filter = Filter { time_ns: Some(stretch), ranks, ..Filter::default() };
+    let sink = Arc::new(Stretch { store: Arc::clone(store), rows: Mutex::default() });
+    let tiles = tiles.with_bins(N_BINS).into_sink(Arc::clone(&sink) as Arc<_>);
+    let options = Options { filter, progress: Some(progress), ..Options::default() };
+    trace.ask(tiles, &options).map_err(|error| error.to_string())?;
+    let found = sink.rows.lock().unwrap_or_else(PoisonError::into_inner);
+    let bins = rows.iter().take(TILE_ROWS).flat_map(|id| {
+        let (row, span) = (found.get(id), store.span(*id));
+        (first..first.saturating_add(TILE_BINS as u64)).map(move |at| {
+            let bin = row.map(|row| row.bin(level, at));
+            let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
+            match bin {
+                Some(bin) if bin.call_path.is_some() => Some(bin),
+                // Between calls: the whole run knows that there are some before and after.
+                _ if is_running => {
+                    let shares = bin.map_or_else(Default::default, |bin| bin.shares);
+                    Some(Bin { call_path: Some(CallPathTree::ROOT), shares })
+                }
+                bin => bin,
+            }
+        })
+    });
+    Ok(encoded(rows.len().min(TILE_ROWS), TILE_BINS, &bins.collect::<Vec<_>>()))
+}
