@@ -15,7 +15,7 @@ export const REAL = process.env.OUZEL_SERVER === "real";
 
 /** `ouzel view`, until it is closed; with the truth as the mock has it. */
 async function real(traces) {
-  const child = spawn(PROGRAM, ["view", ...traces, "--no-open"], { env: { ...process.env, OUZEL_WEB: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(PROGRAM, ["view", ...traces, "--no-open"], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const url = await new Promise((done, fail) => {
     const hear = (text) => {
