@@ -68,7 +68,7 @@ impl Build {
     /// The library that `ouzel record` preloads.
     pub fn recorder(&self, skipped: &mut Vec<String>) -> Result<PathBuf> {
         let mut cargo = self.command(workspace::cargo(), "old-glibc", &[]);
-        let has_zig = answers(Command::new(workspace::cargo()).args(["zigbuild", "--version"]));
+        let has_zig = answers(Command::new("cargo-zigbuild").arg("--version"));
         let target = match has_zig {
             true => format!("{GNU}.{}.{}", GLIBC.0, GLIBC.1),
             false => {
