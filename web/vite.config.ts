@@ -35,6 +35,8 @@ export default defineConfig({
   plugins: [licenses()],
   build: {
     target: "es2022",
+    // `dist` is in git, with nothing in it: what was there before is removed by the script `build`.
+    emptyOutDir: false,
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     modulePreload: false,

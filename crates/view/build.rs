@@ -41,7 +41,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn collect(root: &Path, folder: &Path, into: &mut Vec<(String, PathBuf)>) -> Result<(), Box<dyn Error>> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries {
-        let path = entry?.path();
+        let entry = entry?;
+        // The folder is in git for the sake of its being there: cargo would run this each time without.
+        if entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        let path = entry.path();
         println!("cargo:rerun-if-changed={}", path.display());
         if path.is_dir() {
             collect(root, &path, into)?;

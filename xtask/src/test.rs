@@ -7,7 +7,7 @@ use crate::audit::{self, Audit};
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::setup::{self, Tools};
 use crate::stopwatch::Stopwatch;
-use crate::{fuzz, mutate, tidy, workspace, zoo};
+use crate::{fuzz, mutate, tidy, web, workspace, zoo};
 use anyhow::{Context as _, Result};
 use ouzel_testkit::skips;
 use std::fs;
@@ -36,6 +36,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy_up),
     ("audit", audit_crates),
     ("lints", lints),
+    ("page of the viewer", viewer_page),
     ("tests", tests),
     ("fuzzing", fuzzing),
     ("doctests", doctests),
@@ -151,6 +152,15 @@ fn validation_table(context: &Context) -> Result<Outcome> {
 fn lints(context: &Context) -> Result<Outcome> {
     let arguments = ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"];
     Ok(judge(run_command(&mut cargo(context, &arguments))?))
+}
+
+/// Without npm or its packages the viewer shows how to build its page, and its other tests run all the same.
+fn viewer_page(context: &Context) -> Result<Outcome> {
+    if let Err(error) = web::install(&context.root) {
+        return Ok(Outcome::Skipped(format!("{error:#}")));
+    }
+    web::build_and_test(&context.root)?;
+    Ok(Outcome::Passed(Vec::new()))
 }
 
 fn tests(context: &Context) -> Result<Outcome> {

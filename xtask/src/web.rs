@@ -12,11 +12,31 @@ use std::path::Path;
 /// When npm is missing or fails.
 pub fn run(arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "web takes no arguments");
-    let folder = workspace::root()?.join("web");
-    for words in [&["ci", "--ignore-scripts", "--no-audit", "--no-fund"][..], &["run", "build"]] {
-        let mut npm = runner::bounded(600, Path::new("npm"));
-        let ran = runner::run(npm.args(words).current_dir(&folder))?;
-        ensure!(ran.status.success(), "npm {} ended with {}", words.join(" "), ran.status);
-    }
+    let root = workspace::root()?;
+    install(&root)?;
+    npm(&root, &["run", "build"])
+}
+
+/// Installs what the page is built with.
+///
+/// # Errors
+/// When npm is missing, or a package cannot be had.
+pub fn install(root: &Path) -> Result<()> {
+    npm(root, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+}
+
+/// Builds the page from what is installed, and runs its tests that need no browser.
+///
+/// # Errors
+/// When one of them fails.
+pub fn build_and_test(root: &Path) -> Result<()> {
+    npm(root, &["run", "build"])?;
+    npm(root, &["test"])
+}
+
+fn npm(root: &Path, words: &[&str]) -> Result<()> {
+    let mut npm = runner::bounded(600, Path::new("npm"));
+    let ran = runner::run(npm.args(words).current_dir(root.join("web")))?;
+    ensure!(ran.status.success(), "npm {} ended with {}", words.join(" "), ran.status);
     Ok(())
 }

@@ -134,12 +134,7 @@ pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>]) -> Vec
 }
 
 impl Sink for TileStore {
-    fn put(
-        &self,
-        location: LocationId,
-        mut tiles: LocationTiles,
-        paths: &[(CallPathId, CallPathId, RegionId)],
-    ) {
+    fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
         let Some(&row) = self.rows.get(&location) else { return };
         let end = tiles.span().1;
         let tiles = self.renumbered(tiles, paths);
