@@ -25,13 +25,14 @@ export function Deck({ view }: { view: TimelineView | null }) {
   const columns = useColumns();
   if (chosen === "timeline" && !store.profileOnly) return null;
   const first: Lower = VIEWS.includes(chosen as Lower) ? (chosen as Lower) : "profile";
-  const views = [first, ...(store.profileOnly ? (["tree", "topology", "profile"] as Lower[]) : (["tree", "time-profile", "matrix"] as Lower[])).filter((other) => other !== first)].slice(0, columns);
   const compares = 1 < (store.meta.runs?.length ?? 1);
+  const isThere = (each: View): boolean => (each === "compare" ? compares : each === "topology" ? store.meta.abilities["topology"] !== false : true) && (!store.profileOnly || OF_PROFILES.includes(each));
+  const views = [first, ...(store.profileOnly ? (["tree", "topology", "profile"] as Lower[]) : (["tree", "time-profile", "matrix"] as Lower[])).filter((other) => other !== first)].filter((each) => each === first || isThere(each)).slice(0, columns);
   return (
     <div class="deck">
       <div class="tabs">
         <div role="tablist" aria-label="Panels">
-          {VIEWS.filter((each) => each === first || (each === "compare" ? compares : !store.profileOnly || OF_PROFILES.includes(each))).map((each) => (
+          {VIEWS.filter((each) => each === first || isThere(each)).map((each) => (
             <button key={each} role="tab" aria-selected={each === first} onClick={() => store.set({ view: each })}>{VIEW_TITLES[each]}</button>
           ))}
         </div>

@@ -178,10 +178,6 @@ export async function serve({ program, trace, rename, port = 0 }) {
       const rows = truth.rows.map((_, i) => i).slice(first, last + 1);
       return picture(truth, rows, Array.from({ length: n }, (_, i) => [from + (i * (to - from)) / n, from + ((i + 1) * (to - from)) / n]));
     },
-    calls: (q) => {
-      const inside = truth.rows[q.row].calls.filter((c) => c.enter_ns < Number(q.to) && Number(q.from) < c.leave_ns);
-      return { calls: inside.sort((a, b) => b.leave_ns - b.enter_ns - a.leave_ns + a.enter_ns).slice(0, Number(q.limit)), complete: inside.length <= Number(q.limit) };
-    },
     messages: () => ({ arrows: [] }),
     topology: () => ({ grids: [{ name: "process", dims: [{ name: "x", size: 2, periodic: false }, { name: "y", size: 2, periodic: false }, { name: "z", size: Math.ceil(meta.n_locations / 4), periodic: false }], position_of_rank: meta.locations.map((_, i) => [(i >> 1) & 1, i & 1, i >> 2]) }], metrics: ["time"] }),
     severity: () => Buffer.from(Float64Array.from({ length: 4 * Math.ceil(meta.n_locations / 4) }, (_, i) => i * 0.1).buffer),

@@ -13,6 +13,7 @@
 mod asked;
 mod assets;
 mod exact;
+mod messages;
 mod meta;
 mod news;
 mod query;

@@ -131,7 +131,7 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
                 "orders": {"rank": []},
                 "abilities": {
                     "messages": false, "collectives": false, "counters": false,
-                    "topology": !profile.topologies().is_empty(), "profile_only": true,
+                    "topology": false, "profile_only": true,
                     "waits": false, "iterations": false,
                 },
             })
@@ -180,7 +180,7 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         "abilities": {
             "messages": has_ranks, "collectives": has_ranks,
             "counters": !definitions.metrics.is_empty(),
-            "topology": !definitions.topologies.is_empty() || has_ranks,
+            "topology": false,
             "profile_only": false, "waits": has_ranks, "iterations": true,
         },
     })

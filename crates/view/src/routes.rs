@@ -3,6 +3,7 @@
 use crate::asked::AskedBefore;
 use crate::assets::Assets;
 use crate::exact;
+use crate::messages;
 use crate::meta::{self, Rows};
 use crate::news::News;
 use crate::query::Query;
@@ -19,6 +20,9 @@ use ouzel_tiles::Tiles;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// More messages than these are no arrows: nobody could tell them apart.
+const MAX_ARROWS: u64 = 2000;
 
 /// A request that was admitted.
 #[derive(Debug)]
@@ -97,6 +101,7 @@ impl Routes {
             "api/status" => self.viewed(query).map(|viewed| Reply::json(&viewed.news.now())),
             "api/tile" => self.tile(query, progress),
             "api/call-paths" => self.call_paths(query),
+            "api/messages" => self.messages(query, progress),
             "api/ask" => self.ask(&request.body, progress),
             "api/licenses" => Ok(Reply::of("text/plain; charset=utf-8", licenses().into_bytes())),
             path if path.starts_with("api/") => Ok(Reply::status(StatusCode::NOT_FOUND)),
@@ -132,6 +137,18 @@ impl Routes {
             }
             Some(bytes) => Reply::of("application/octet-stream", bytes),
             None => Reply::status(StatusCode::NO_CONTENT),
+        })
+    }
+
+    fn messages(&self, query: Query<'_>, progress: &Progress) -> Result<Reply, String> {
+        let number = |name| query.number(name, None);
+        let limit = usize::try_from(query.number("limit", Some(MAX_ARROWS))?).unwrap_or(usize::MAX);
+        let viewed = self.viewed(query)?;
+        let trace = viewed.run.trace().ok_or("a profile has no messages")?;
+        let stretch = (number("from")?, number("to")?);
+        Ok(match messages::messages(trace, &viewed.rows.locations, stretch, limit, progress) {
+            Ok(value) => Reply::json(&value),
+            Err(error) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error),
         })
     }
 

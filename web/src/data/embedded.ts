@@ -1,4 +1,4 @@
-import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
 import { AnswerError, type DataSource, type ExactKey, type TileKey } from "./source.ts";
 
 /** The element of a self-contained file that holds its data. */
@@ -46,11 +46,6 @@ export class EmbeddedSource implements DataSource {
 
   async exact(_: ExactKey): Promise<ArrayBuffer | null> {
     return null;
-  }
-
-  async calls(row: number): Promise<{ calls: Call[]; complete: boolean }> {
-    const found = this.answers[`api/calls?row=${row}`] as { calls: Call[]; complete: boolean } | undefined;
-    return found ?? { calls: [], complete: false };
   }
 
   async messages(): Promise<Messages> {

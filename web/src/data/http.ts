@@ -1,4 +1,4 @@
-import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
 import { AnswerError, GoneError, Pending, type DataSource, type ExactKey, type TileKey } from "./source.ts";
 
 /** Parallel requests of tiles: enough for a fast line, few enough for one of 1 Mbit/s. */
@@ -38,10 +38,6 @@ export class HttpSource implements DataSource {
   exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null> {
     const { from, to, columns, rows } = key;
     return this.binary(`api/exact?from=${from}&to=${to}&columns=${columns}&rows=${rows[0]}-${rows[1]}`, signal);
-  }
-
-  calls(row: number, from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ calls: Call[]; complete: boolean }> {
-    return this.json(`api/calls?row=${row}&from=${from}&to=${to}&limit=${limit}`, signal);
   }
 
   messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages> {

@@ -61,6 +61,11 @@ export class CallPaths {
     return at < 0 ? null : at;
   }
 
+  /** The call path of a call to the region `name` from `at`, which is negative for an outermost call. */
+  child(at: number, name: string): number | undefined {
+    return this.children.get(`${at < 0 ? -1 : at}/${name}`);
+  }
+
   /** The ancestor of `id` at `depth`, or itself if it is not that deep. */
   ancestor(id: number, depth: number): number {
     let at = id;

@@ -1,4 +1,4 @@
-import type { Call, Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
 
 /** Where a tile lies: its level, its number along time, its block of rows. */
 export interface TileKey {
@@ -25,7 +25,6 @@ export interface DataSource {
   /** `null`: not there yet. */
   tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null>;
   exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null>;
-  calls(row: number, from: number, to: number, limit: number, signal?: AbortSignal): Promise<{ calls: Call[]; complete: boolean }>;
   messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages>;
   topology(): Promise<Topology>;
   severity(metric: string, callPath: string[], grid: number, signal?: AbortSignal): Promise<Float64Array>;

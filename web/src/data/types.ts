@@ -87,16 +87,19 @@ export interface Envelope<T> {
   data: T;
 }
 
-export interface Call {
-  call_path: number;
+/** A row of the answer to `calls`. */
+export interface CallRow {
+  location: number;
+  call: number;
+  parent: number | null;
+  region: string;
   enter_ns: Ns;
   leave_ns: Ns;
-  depth: number;
 }
 
 export interface Messages {
-  arrows?: [number, Ns, number, Ns, number][];
-  bundles?: [number, number, number, number][];
+  arrows?: [number, Ns, number, Ns][];
+  bundles?: [number, number, number][];
   n?: number;
 }
 

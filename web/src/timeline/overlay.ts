@@ -7,7 +7,7 @@ import type { TimelineView } from "./view.ts";
 export interface Marks {
   /** Iterations: from, to, kind. */
   iterations: [number, number, number][];
-  arrows: [number, number, number, number, number][];
+  arrows: [number, number, number, number][];
   bundles: { block_from: number; block_to: number; n: number }[];
   /** Critical path: row, from, to, and the row it comes from. */
   critical: { row: number; from: number; to: number; from_row: number | null }[];
