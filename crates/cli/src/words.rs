@@ -274,6 +274,7 @@ mod tests {
                     "spectra" => command == "correlate",
                     // It makes a directory of its own.
                     "directory" | "finish" => command == "record",
+                    "man" => command == "help",
                     _ => false,
                 };
                 assert!(is_known, "{command}: is {arg} read or written?");

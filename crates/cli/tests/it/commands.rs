@@ -3,9 +3,11 @@
 use crate::run::{command, testdata};
 use std::path::Path;
 
-/// Commands about a run.
+/// Commands that answer about a run. `view` serves answers until it is stopped.
 pub fn commands() -> Vec<String> {
-    let takes_a_run = |command: &&clap::Command| command.get_arguments().any(|arg| arg.get_id() == "path");
+    let takes_a_run = |command: &&clap::Command| {
+        command.get_arguments().any(|arg| arg.get_id() == "path") && command.get_name() != "view"
+    };
     let program = ouzel_cli::command_line();
     program.get_subcommands().filter(takes_a_run).map(|command| command.get_name().to_owned()).collect()
 }

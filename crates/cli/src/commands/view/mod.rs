@@ -28,9 +28,9 @@ Examples:
   ouzel view scorep-run/ --no-open --port 8000
   ouzel view scorep-run/ --listen unix:ouzel-view/socket
 
-On a machine without a screen, run the printed ssh line on your own, then open the printed address there. The
-address contains a secret: who has it sees the run. The server listens on loopback only. It ends with Ctrl-C, or
-when nobody has asked anything for the time of --idle.")]
+On a machine without a screen, run the printed ssh line on your own machine, then open the printed
+address there. The address contains a secret: who has it sees the run. The server listens on loopback
+only. It ends with Ctrl-C, or when nobody has asked anything for the time of --idle.")]
 pub struct ViewArgs {
     /// Other traces to look at
     #[arg(value_name = "OTHER")]
