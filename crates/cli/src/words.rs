@@ -275,6 +275,7 @@ mod tests {
                     // It makes a directory of its own.
                     "directory" | "finish" => command == "record",
                     "man" => command == "help",
+                    "names" => command == "completions",
                     _ => false,
                 };
                 assert!(is_known, "{command}: is {arg} read or written?");

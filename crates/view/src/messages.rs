@@ -33,7 +33,8 @@ pub(crate) fn messages(
     for &(from, _, to, _) in &arrows {
         *bundles.entry((from / TILE_ROWS, to / TILE_ROWS)).or_default() += 1;
     }
-    let bundles: Vec<(usize, usize, u64)> = bundles.into_iter().map(|((from, to), n)| (from, to, n)).collect();
+    let bundles: Vec<(usize, usize, u64)> =
+        bundles.into_iter().map(|((from, to), n)| (from, to, n)).collect();
     Ok(json!({ "bundles": bundles, "n": arrows.len() }))
 }
 

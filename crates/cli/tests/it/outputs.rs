@@ -1,27 +1,13 @@
 //! Outputs: never over an input, over other files only if requested, complete or absent.
 //!
-//! The commands come from `ouzel --help`, so that a new one is tested with the others.
+//! The commands are those of the program, so that a new one is tested with the others.
 
+use crate::commands::commands;
 use crate::run::{Ran, Scratch, command, ran, ran_on, testdata};
 use ouzel_testkit::shared_data;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Every command, as the program lists them.
-fn commands() -> Vec<String> {
-    let help = ran(&["--help"]).out;
-    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands: Vec<String> = listed
-        .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
-        // Commands that do not read a trace write no files.
-        .filter(|word| !matches!(*word, "" | "licenses" | "completions" | "record" | "view"))
-        .map(str::to_owned)
-        .collect();
-    assert!(25 <= commands.len(), "{commands:?}");
-    commands
-}
 
 /// Every file of a folder with its content.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

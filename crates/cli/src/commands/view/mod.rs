@@ -41,8 +41,8 @@ pub struct ViewArgs {
     pub listen: Option<Socket>,
 
     /// Listen on this port of 127.0.0.1 [default: any that is free]
-    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
-    pub port: u16,
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
 
     /// Open no browser
     #[arg(long)]
@@ -91,7 +91,11 @@ impl Question for ViewArgs {
 fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
     let paths = std::iter::once(&common.path).chain(&args.others);
     let runs = paths.map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
-    let listen = args.listen.clone().map_or(Listen::Port(args.port), |Socket(path)| Listen::Socket(path));
+    let any_port = 0;
+    let listen = match &args.listen {
+        Some(Socket(path)) => Listen::Socket(path.clone()),
+        None => Listen::Port(args.port.unwrap_or(any_port)),
+    };
     let settings = Settings { listen, opens_browser: !args.no_open, idle: args.idle };
     let asker = Asker::new(common.clone(), &runs);
     let tell = |lines: &[String]| {
