@@ -1,5 +1,7 @@
 //! The whole server, over real connections.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
+
 use ouzel::engine::Progress;
 use ouzel_view::{Answers, Ask, Listen, Refusal, Run, Settings, serve};
 use std::io::{Read, Write};

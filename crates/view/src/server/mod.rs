@@ -94,7 +94,9 @@ pub(crate) fn serve(routes: Routes, settings: &Settings, tell: impl FnOnce(&[Str
             false => None,
         };
         tell(&lines(&settings.listen, &listener, &address, &token));
-        let shared = Arc::new(Shared { token, routes, began: Instant::now(), last_ms: AtomicU64::new(0) });
+        #[expect(clippy::disallowed_methods, reason = "an idle server ends; no answer depends on the clock")]
+        let began = Instant::now();
+        let shared = Arc::new(Shared { token, routes, began, last_ms: AtomicU64::new(0) });
         listen(&listener, &shared, settings.idle).await
     });
     // Threads that still compute end with the process.
