@@ -35,6 +35,8 @@ const MAX_ROWS: usize = 3;
 const N_ASKED: usize = 16;
 /// Least size of r that is reported, however many places there are: below, half of the variation has other causes.
 const MIN_R: f64 = 0.7;
+/// A variation that rests on fewer places is that of one of them.
+const LEAST_EFFECTIVE_PLACES: f64 = 2.0;
 /// Of this many reports on unrelated views, one would list a view by chance.
 const RARITY: f64 = 100.0;
 
@@ -145,6 +147,9 @@ impl Variations {
             found = self.asked(grid, &question, jobs);
         }
         let found = found.ok()?;
+        if !self.varies_widely(grid, &question) {
+            return None;
+        }
         let least = least_r(grid.n_located(), found.n_views);
         let mut rows = found.rows;
         // Of several metrics of one call path, the most similar one is reported.
@@ -164,6 +169,16 @@ impl Variations {
         jobs: NonZeroUsize,
     ) -> Result<Correlations, CorrelateError> {
         correlate(&self.source, grid, question, &Run::new(jobs))
+    }
+
+    /// Whether the view varies over more than a place or two. What only one rank does, or the first threads of processes,
+    /// varies like all that they alone do, which says nothing.
+    fn varies_widely(&self, grid: &Grid, question: &Question) -> bool {
+        let Ok(values) = self.on_grid(grid, question.reference, question.scope) else { return false };
+        let values: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        let n_nonzero = values.iter().filter(|value| **value != 0.0).count();
+        let is_everywhere = self.is_recorded || values.len() <= 2 * n_nonzero;
+        is_everywhere && LEAST_EFFECTIVE_PLACES <= effective_places(&values)
     }
 
     /// Whether the view differs from the finding's own; with callees, its callers and callees count as its own, too.
@@ -203,6 +218,15 @@ fn least_r(n_places: usize, n_views: u64) -> f64 {
     let n_tries = RARITY * n_places as f64 * n_views.max(1) as f64;
     let freedom = (n_places as f64 - 3.0).max(1.0);
     (2.0 * n_tries.ln() / freedom).sqrt().tanh().max(MIN_R)
+}
+
+/// On how many places the variation of these values rests: `(Σ d²)² / Σ d⁴` with the deviations d from their mean; 1 if
+/// a single value differs from the others.
+fn effective_places(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let squares = || values.iter().map(|value| (value - mean).powi(2));
+    let fourth = squares().map(|square| square.powi(2)).sum::<f64>();
+    if fourth == 0.0 { 0.0 } else { squares().sum::<f64>().powi(2) / fourth }
 }
 
 /// The call path of these regions.

@@ -83,11 +83,11 @@ fn place(finding: &Finding) -> Markup {
 
 /// What varies like it over the topology, with a picture if there is one.
 fn variation(varies: &VariesLike, map: Option<&Option<String>>) -> Markup {
-    let told = varies.sentences(&|path| path.join(" › "));
+    let words = varies.in_words(&|path| path.join(" › "));
     html! {
         details {
             summary { "Views that vary over " (varies.places()) }
-            ul { @for row in &told { li { (row) } } }
+            p { "This time varies " (words) "." }
             @if let Some(Some(svg)) = map {
                 img.map alt={ "Values over " (varies.places()) } src={ "data:image/svg+xml;base64," (STANDARD.encode(svg)) };
             }

@@ -342,7 +342,7 @@ fn findings_are_followed_by_what_varies_like_them() {
         assert_ne!(row["call_path"].as_array().unwrap().last().unwrap(), own);
     }
     let page = ran_on(&path, &["report"]).out;
-    assert!(page.contains("these views"), "{page}");
+    assert!(page.contains("this time varies"), "{page}");
     let html = scratch.0.join("report.html");
     let ran = ran_on(&path, &["report", "-o", html.to_str().unwrap()]);
     assert!(matches!(ran.code, Some(0 | 2)), "{}", ran.err);

@@ -16,8 +16,7 @@ const CLEAN_MAX: f64 = 0.02;
 /// How many steps later than planted a growing fault may be seen.
 const SINCE_TOLERANCE: u64 = 5;
 /// Programs of which the first finding is not yet right, with what is wrong.
-const MISSES: &[(&str, &[&str])] =
-    &[("task_farm", &["gain"]), ("unequal_tasks", &["kind"]), ("starving_device", &["call path"])];
+const MISSES: &[(&str, &[&str])] = &[];
 /// Programs of which the replay of the repair is not yet right.
 const REPLAY_MISSES: &[&str] = &["killed"];
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | cost of a collective operation | synchronising: `Σ over phases of min S`, what even the last rank to come spends there; others: their part of the waiting |
 //! | threads wait for locks | its part of the waiting |
-//! | threads wait for each other, waiting for the accelerator | its part of the waiting |
+//! | threads wait for each other, waiting for the accelerator | its part of the waiting; about the work of the threads if that is uneven, see [`threads`](super::threads) |
 //!
 //! Starting and ending MPI is not a finding.
 
@@ -13,6 +13,7 @@ use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
+use super::threads::uneven;
 use super::waiting::{Theme, Waiting};
 use super::words::{capitalised, plural};
 use super::work::{iterations, range_of};
@@ -226,6 +227,11 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
                 ..draft
             });
         }
+    }
+    if waiting.theme == Theme::Threads
+        && let Some(uneven) = uneven(cx, waiting, draft.gain)
+    {
+        return Some(uneven.explain(cx, draft));
     }
     Some(draft)
 }

@@ -231,6 +231,11 @@ impl<'a> Context<'a> {
         self.group.locations.iter().map(of).collect()
     }
 
+    /// Busy time of each peer in a path and what it calls.
+    pub(crate) fn busy(&self, path: CallPathId) -> impl Iterator<Item = u64> {
+        self.by_peer(path, Times::Busy).into_iter().map(|(_, ticks)| ticks)
+    }
+
     /// For each call path, whether it is `path` or below, and computes.
     fn computing_below(&self, path: CallPathId) -> Vec<bool> {
         let paths = self.paths();

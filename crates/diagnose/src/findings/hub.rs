@@ -88,6 +88,17 @@ pub(super) fn through_one(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&St
 }
 
 impl Hub {
+    /// Whether the rank sends about as many messages as it receives: it talks with the others, as who hands out tasks.
+    pub fn answers(&self, cx: &Context<'_>) -> bool {
+        let own = cx.communication.locations.iter().filter(|it| cx.rank(it.location) == Some(self.rank));
+        let (mut n_sent, mut n_received) = (0_u64, 0_u64);
+        for row in own.flat_map(|it| &it.messages) {
+            n_sent += row.totals.sends;
+            n_received += row.totals.receives;
+        }
+        n_sent.max(n_received) <= n_sent.min(n_received).saturating_mul(2)
+    }
+
     pub fn evidence(&self, cx: &Context<'_>) -> Evidence {
         Evidence::new(
             format!("{} ranks wait for rank {} to send or receive messages", self.n_waiting, self.rank),

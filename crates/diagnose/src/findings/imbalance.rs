@@ -128,15 +128,18 @@ fn one_works(
     let kind = if is_io { FindingKind::IoByOneRank } else { FindingKind::Serialisation };
     let mut gain = group.imbalance;
     let (mut evidence, mut also) = (Vec::new(), Vec::new());
-    let mut remedy = vec![Edit::Balance(group.code(cx))];
     // Waiting of the others to hand data to it, or to get data from it, belongs to its work.
+    let mut remedy = vec![Edit::Balance(group.code(cx))];
     for waiting in waiting.iter_mut().filter(|waiting| waiting.theme == Theme::Messages) {
         let Some(hub) = hub(cx, waiting).filter(|hub| ranks.list == [hub.rank]) else { continue };
         let ticks = waiting.take(&group.stages);
         if 0 < ticks {
             gain += ticks;
             also.extend(others(cx, waiting, group.path));
-            remedy.extend(waiting.gone());
+            // Messages that only bring data to this work, or take them from it, go with it.
+            if !hub.answers(cx) {
+                remedy.extend(waiting.gone());
+            }
             let mut through = hub.evidence(cx);
             through.values.push(Quantity::ns("waiting beyond the imbalance", cx.ns(ticks)));
             evidence.push(through);

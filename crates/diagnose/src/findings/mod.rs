@@ -36,6 +36,7 @@ mod slow_ranks;
 mod stages;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod tradeoff;
 mod variation;
 mod waiting;

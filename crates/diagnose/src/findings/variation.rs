@@ -51,10 +51,10 @@ pub struct VariesRow {
 }
 
 impl VariesLike {
-    /// In words: what varies so, with r; regions from the outermost on as `path` writes them.
-    pub fn sentences(&self, path: &dyn Fn(&[Arc<str>]) -> String) -> Vec<String> {
+    /// In words: `like time of A (r = 0.98) and B (r = 0.91); opposite to time of C (r = −0.80)`; regions from the
+    /// outermost on as `path` writes them.
+    pub fn in_words(&self, path: &dyn Fn(&[Arc<str>]) -> String) -> String {
         let row = |row: &VariesRow| {
-            let word = if row.r < 0.0 { "opposite to it" } else { "with it" };
             let shift = if row.shift.iter().all(|&step| step == 0) {
                 String::new()
             } else {
@@ -63,14 +63,15 @@ impl VariesLike {
                 format!(", shifted by {} along {}", steps.join(", "), names.join(", "))
             };
             let sign = if row.r < 0.0 { "−" } else { "" };
-            format!(
-                "{word}: {} of {} (r = {sign}{:.2}{shift})",
-                row.metric,
-                path(&row.call_path),
-                row.r.abs()
-            )
+            format!("{} of {} (r = {sign}{:.2}{shift})", row.metric, path(&row.call_path), row.r.abs())
         };
-        self.rows.iter().map(row).collect()
+        let listed = |words: &str, is_meant: &dyn Fn(&&VariesRow) -> bool| {
+            let rows: Vec<String> = self.rows.iter().filter(is_meant).map(row).collect();
+            (!rows.is_empty()).then(|| format!("{words} {}", rows.join(", ")))
+        };
+        let like = listed("like", &|row| 0.0 <= row.r);
+        let opposite = listed("opposite to", &|row| row.r < 0.0);
+        like.into_iter().chain(opposite).collect::<Vec<_>>().join("; ")
     }
 
     /// The topology in words: `the topology (node 4 × process 8)`.
@@ -111,11 +112,9 @@ mod tests {
         };
         let path = |names: &[Arc<str>]| names.join("/");
         assert_eq!(
-            varies.sentences(&path),
-            [
-                "opposite to it: time of main/wait (r = −0.98)",
-                "with it: time of main/wait (r = 0.90, shifted by 1, -1 along x, y)"
-            ]
+            varies.in_words(&path),
+            "like time of main/wait (r = 0.90, shifted by 1, -1 along x, y); \
+             opposite to time of main/wait (r = −0.98)"
         );
         assert_eq!(varies.places(), "the topology (x 4 × y 6)");
     }

@@ -118,6 +118,15 @@ impl AcceleratorsOutput {
             let widest = self.chain(path).fold(path, |path, at| if explains(path, at) { at } else { path });
             paths.extend(Some(widest).filter(|it| !paths.contains(it) && 0 < sum(*it)));
         }
+        // A callee with nearly all of the time says more than its caller.
+        let sum = |path: CallPathId| with_callees[&path].values().sum::<u64>();
+        let says_more = |callee: CallPathId, caller: CallPathId| {
+            callee != caller
+                && self.chain(callee).any(|at| at == caller)
+                && sum(caller) * CALLER_EXPLAINS_MORE.1 <= sum(callee) * CALLER_EXPLAINS_MORE.0
+        };
+        let all = paths.clone();
+        paths.retain(|&caller| !all.iter().any(|&callee| says_more(callee, caller)));
         let candidate = |path: CallPathId| {
             let calls = &with_callees[&path];
             let name = self.call_paths.region(path).map(|region| definitions.region(region).name.clone());

@@ -136,9 +136,12 @@ fn seen(page: &mut Page, indent: usize, finding: &Finding) {
 fn varies(page: &mut Page, finding: &Finding) {
     const ROOM: usize = 60;
     let Some(varies) = &finding.varies_like else { return };
-    let before = format!("{:INDENT$}Over {}, these views vary ", "", clean(&varies.places()));
-    let told = varies.sentences(&|path| call_path(path, ROOM));
-    page.hanging(&before, INDENT + 6, &format!("{}.", told.join("; ")), Paint::Dim);
+    let text = format!(
+        "Over {}, this time varies {}.",
+        clean(&varies.places()),
+        varies.in_words(&|path| call_path(path, ROOM))
+    );
+    page.hanging(&format!("{:INDENT$}", ""), INDENT + 6, &text, Paint::Dim);
 }
 
 fn observation(evidence: &Evidence) -> String {

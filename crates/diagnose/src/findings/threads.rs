@@ -1,0 +1,135 @@
+//! Uneven work of the threads of a process, as the reason why its threads wait for each other.
+//!
+//! ```text
+//! main › solve › parallel › for › row          thread 0, whose callers are known
+//!                parallel › for › row          thread 1
+//!                ▲ region of the team: the outermost one that helper threads run, too
+//! ```
+//!
+//! `uneven = mean over processes of (max − mean over threads of busy time in the region)`. Threads that take turns at
+//! being slow have even totals: then only the waiting is known.
+
+use super::context::Context;
+use super::draft::{Draft, Saving};
+use super::finding::{Confidence, Evidence, FindingKind, Quantity};
+use super::waiting::Waiting;
+use ouzel_analyses::call_path_profile::LocationProfile;
+use ouzel_analyses::semantics::Category;
+use ouzel_analyses::{owner, runs_on_cpu};
+use ouzel_model::{CallPathId, RegionId};
+use std::collections::BTreeMap;
+
+/// A callee is named instead of its caller if it has so much of the caller's work.
+const MOST: (u128, u128) = (9, 10);
+
+/// Work that the threads of processes do in a region of their team.
+pub(super) struct UnevenThreads {
+    /// The deepest call path of a first thread that has most of the work.
+    path: CallPathId,
+    /// Mean over processes, in ticks.
+    busiest: u64,
+    mean: u64,
+    n_threads: usize,
+}
+
+/// The work in the parallel region around a call in which threads wait, if it is uneven by at least half of `gain`.
+pub(super) fn uneven(cx: &Context<'_>, waiting: &Waiting<'_>, gain: u64) -> Option<UnevenThreads> {
+    let barrier = waiting.main_path();
+    let mut callers: Vec<CallPathId> = cx.chain(barrier).skip(1).collect();
+    callers.reverse();
+    let threads: Vec<&LocationProfile> =
+        cx.profile.locations.iter().filter(|it| runs_on_cpu(cx.definitions, it.location)).collect();
+    let (team, busy) = callers.into_iter().find_map(|caller| {
+        let busy = busy_in(cx, cx.paths().region(caller)?, &threads);
+        let helps = |it: &(&&LocationProfile, u64)| 0 < it.1 && !cx.group.locations.contains(&it.0.location);
+        threads.iter().zip(busy.iter().copied()).any(|it| helps(&it)).then_some((caller, busy))
+    })?;
+    let mut teams: BTreeMap<_, Vec<u64>> = BTreeMap::new();
+    for (thread, busy) in threads.iter().zip(busy) {
+        teams.entry(owner(cx.definitions, thread.location)).or_default().push(busy);
+    }
+    let teams: Vec<Vec<u64>> = teams.into_values().filter(|team| 1 < team.len()).collect();
+    let n = teams.len() as u64;
+    let busiest = teams.iter().filter_map(|team| team.iter().max()).sum::<u64>().checked_div(n)?;
+    let mean = teams.iter().map(|team| team.iter().sum::<u64>() / team.len() as u64).sum::<u64>() / n;
+    let n_threads = teams.iter().map(Vec::len).max()?;
+    let is_uneven = 0 < gain && gain <= (busiest - mean).saturating_mul(2);
+    is_uneven.then(|| UnevenThreads { path: with_most(cx, team), busiest, mean, n_threads })
+}
+
+/// Time of each thread in code that is called from a region, wherever that is, or belongs to it.
+fn busy_in(cx: &Context<'_>, region: RegionId, threads: &[&LocationProfile]) -> Vec<u64> {
+    let paths = cx.paths();
+    let (mut is_below, mut computes) = (vec![false; paths.len()], vec![false; paths.len()]);
+    for path in paths.paths() {
+        let parent = paths.parent(path).index();
+        let is_region = paths.region(path) == Some(region);
+        is_below[path.index()] = is_region || is_below[parent];
+        let computes_here = cx.category(path, false) == Category::Computation;
+        computes[path.index()] = computes_here && (is_region || computes[parent]);
+    }
+    let counts = |path: CallPathId| is_below[path.index()] && computes[path.index()];
+    let busy = |thread: &&LocationProfile| {
+        let rows = thread.rows.iter().filter(|row| counts(row.call_path));
+        rows.map(|row| row.times.exclusive.0).sum()
+    };
+    threads.iter().map(busy).collect()
+}
+
+/// The call path below `team` that the first threads are in for most of its work.
+fn with_most(cx: &Context<'_>, team: CallPathId) -> CallPathId {
+    let paths = cx.paths();
+    let work = |path: CallPathId| cx.busy(path).map(u128::from).sum::<u128>();
+    let mut at = team;
+    loop {
+        let own = work(at);
+        let callees = paths.paths().filter(|&path| path != at && paths.parent(path) == at);
+        let is_most = |&path: &CallPathId| own * MOST.0 <= work(path) * MOST.1;
+        match callees.filter(|path| 0 < own && is_most(path)).min() {
+            Some(callee) => at = callee,
+            None => return at,
+        }
+    }
+}
+
+impl UnevenThreads {
+    /// The finding about waiting becomes one about the work that others wait for.
+    pub fn explain(self, cx: &Context<'_>, waiting: Draft) -> Draft {
+        let (name, busiest, mean) = (cx.place(self.path), cx.time(self.busiest), cx.time(self.mean));
+        let mut draft = waiting;
+        draft.kind = FindingKind::LoadImbalance;
+        draft.title = format!("Load imbalance in {name}: threads of each process");
+        draft.sentence = format!(
+            "Of the {} threads of a process, the busiest works {busiest} in {name} and the mean {mean}; the others \
+             wait for it.",
+            self.n_threads
+        );
+        draft.saving = Saving::new("Spreading the work evenly over the threads would save");
+        draft.also = std::iter::once(draft.path).chain(std::mem::take(&mut draft.also)).collect();
+        draft.path = self.path;
+        let exact = if cx.recorded.calls { "exact times of all threads" } else { "samples of all threads" };
+        draft.confidence = (
+            draft.confidence.0.max(Confidence::Likely),
+            format!("{exact}; that the work can be divided otherwise is assumed"),
+        );
+        draft.evidence.insert(
+            0,
+            Evidence::new(
+                format!("work of the {} threads of a process in {name}", self.n_threads),
+                "busy time of each thread in the region of its team; mean over processes of the busiest thread, and of \
+                 the mean over threads",
+                vec![
+                    Quantity::ns("busiest thread", cx.ns(self.busiest)),
+                    Quantity::ns("mean of threads", cx.ns(self.mean)),
+                ],
+            ),
+        );
+        "Hand out the work in smaller pieces as threads become free (schedule(dynamic) or (guided), tasks), or divide \
+         it by cost."
+            .clone_into(&mut draft.advice);
+        let region = cx.names(self.path).pop().unwrap_or_default();
+        draft.command =
+            ["profile", "--call-paths", "--per", "location", "--region", &region].map(str::to_owned).to_vec();
+        draft
+    }
+}
