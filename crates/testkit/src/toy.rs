@@ -113,6 +113,12 @@ impl ToyTrace {
         }
     }
 
+    /// A trace with these definitions, whose locations have no events yet.
+    pub fn of_definitions(definitions: Definitions) -> Self {
+        let events = vec![Vec::new(); definitions.locations.len()];
+        ToyTrace { definitions, events, ..ToyTrace::empty() }
+    }
+
     /// The same with `n` events per chunk; all in one if this is never called.
     #[must_use]
     pub fn with_chunk_events(mut self, n: usize) -> Self {

@@ -33,3 +33,4 @@ mod run;
 mod selection;
 mod topologies;
 mod zoo;
+mod zoo_sampled;

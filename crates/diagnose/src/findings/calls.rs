@@ -14,7 +14,7 @@ use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
 use super::threads::uneven;
-use super::waiting::{Theme, Waiting};
+use super::waiting::{Theme, Waiting, takes_lock};
 use super::words::{capitalised, plural};
 use super::work::{iterations, range_of};
 use ouzel_model::{CallPathId, LocationId};
@@ -236,14 +236,25 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     Some(draft)
 }
 
-/// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks.
+/// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks. Samples do not
+/// show who holds a lock: there, it is the time in calls that take one.
 fn locks_of_helpers(cx: &Context<'_>) -> Option<(CallPathId, u64)> {
     let mut of_paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
     let mut of_threads: BTreeMap<LocationId, u64> = BTreeMap::new();
-    for (path, sums) in cx.waits.of(WaitClass::LockContention) {
-        for (&location, &wait) in sums.iter().filter(|(location, _)| !cx.group.locations.contains(location)) {
+    let mut add = |path: CallPathId, location: LocationId, wait: u64| {
+        if 0 < wait && !cx.group.locations.contains(&location) {
             *of_paths.entry(path).or_default() += wait;
             *of_threads.entry(location).or_default() += wait;
+        }
+    };
+    if cx.recorded.calls {
+        for (path, sums) in cx.waits.of(WaitClass::LockContention) {
+            sums.iter().for_each(|(&location, &wait)| add(path, location, wait));
+        }
+    } else {
+        for thread in &cx.profile.locations {
+            let rows = thread.rows.iter().filter(|row| takes_lock(cx, row.call_path));
+            rows.for_each(|row| add(row.call_path, thread.location, row.times.exclusive.0));
         }
     }
     let (path, _) = *greatest_first(&of_paths).first()?;

@@ -79,6 +79,11 @@ pub(super) fn waiting<'c>(cx: &'c Context<'_>) -> Vec<Waiting<'c>> {
     all
 }
 
+/// Whether a call path takes a lock.
+pub(super) fn takes_lock(cx: &Context<'_>, path: CallPathId) -> bool {
+    cx.category(path, false) != Category::Computation && theme(cx, path, false) == Theme::Locks
+}
+
 /// Mean time of the outermost calls that wait, by theme and path.
 fn themes(cx: &Context<'_>, stage: &Stage) -> BTreeMap<Theme, BTreeMap<CallPathId, u64>> {
     let anchor = stage.anchor.map(|anchor| anchor.call_path);
