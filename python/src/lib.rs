@@ -45,6 +45,7 @@ mod shapes;
 mod table;
 mod trace;
 mod value;
+mod view;
 mod waits;
 
 use pyo3::prelude::*;

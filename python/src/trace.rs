@@ -150,7 +150,7 @@ impl Trace {
 
     #[doc = prose!("Trace.path")]
     #[getter]
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.inner.path().to_owned()
     }
 

@@ -32,6 +32,7 @@ from ouzel._core import (
     open_profile,
 )
 from ouzel._filter import Filter
+from ouzel._view import View
 
 __all__ = [
     "CommMatrix",
@@ -48,6 +49,7 @@ __all__ = [
     "SelectionWarning",
     "Table",
     "Trace",
+    "View",
     "Waits",
     "__version__",
     "efficiencies",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TextIO, final, overload
 from typing_extensions import disjoint_base
 
 from ouzel._frames import Column
+from ouzel._view import View
 from ouzel.answers import (
     Causes,
     ClusterEntry,
@@ -863,6 +864,16 @@ class Trace:
 
         The page is one file and needs no network. What may be at ``path``, and ``force``, are as for
         :meth:`Table.save_picture`; ``rules``: as for :meth:`report`.
+        """
+    def view(
+        self, others: Sequence[str | os.PathLike[str]] = (), *, port: int | None = None, idle: str = "2h"
+    ) -> View:
+        """Lets a browser look at the run, as ``ouzel view`` does: its ``url`` is the address, on this machine only.
+
+        What is selected here is what the page shows. ``others`` are the paths of runs to look at beside it. The server
+        listens on ``port`` of 127.0.0.1, or on any that is free, and ends with :meth:`View.close`, with this process, or
+        when nobody has asked anything for the time of ``idle``, e.g. ``"30m"``. Raises :class:`OuzelError` if it cannot
+        be started.
         """
     def findings(self, *, rules: str | os.PathLike[str] | None = None) -> list[Finding]:
         """What costs the run time and why, largest gain first; gains do not overlap.
