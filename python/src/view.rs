@@ -9,13 +9,13 @@ use std::path::PathBuf;
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.view")]
-    #[pyo3(signature = (others=Vec::new(), *, port=None, idle="2h".to_owned()))]
+    #[pyo3(signature = (others=None, *, port=None, idle="2h"))]
     fn view<'py>(
         &self,
         py: Python<'py>,
-        others: Vec<PathBuf>,
+        others: Option<Vec<PathBuf>>,
         port: Option<u16>,
-        idle: String,
+        idle: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         let mut words = words(&self.selection.filter);
         words.push(format!("--idle={idle}").into());
@@ -23,7 +23,7 @@ impl Trace {
         words.extend(port.map(|port| format!("--port={port}").into()));
         words.push("--".into());
         words.push(self.path().into());
-        words.extend(others.into_iter().map(OsString::from));
+        words.extend(others.unwrap_or_default().into_iter().map(OsString::from));
         py.import("ouzel._view")?.getattr("View")?.call1((words,))
     }
 }

@@ -866,7 +866,7 @@ class Trace:
         :meth:`Table.save_picture`; ``rules``: as for :meth:`report`.
         """
     def view(
-        self, others: Sequence[str | os.PathLike[str]] = (), *, port: int | None = None, idle: str = "2h"
+        self, others: Sequence[str | os.PathLike[str]] | None = None, *, port: int | None = None, idle: str = "2h"
     ) -> View:
         """Lets a browser look at the run, as ``ouzel view`` does: its ``url`` is the address, on this machine only.
 
