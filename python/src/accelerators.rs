@@ -3,14 +3,22 @@
 use crate::arguments::choice;
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::waits::accelerators::{Accelerators, KernelsBy, KernelsTable, idle_table};
+use ouzel::waits::accelerators::{KernelsBy, KernelsPer, KernelsTable, StepsAsked, idle_table};
 use pyo3::prelude::*;
 
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.kernels")]
-    #[pyo3(signature = (*, by="kernel", table="rows"))]
-    fn kernels(&self, py: Python<'_>, by: &str, table: &str) -> PyResult<Table> {
+    #[pyo3(signature = (*, by="kernel", table="rows", per=None, step=None, step_range=None))]
+    fn kernels(
+        &self,
+        py: Python<'_>,
+        by: &str,
+        table: &str,
+        per: Option<&str>,
+        step: Option<u64>,
+        step_range: Option<&str>,
+    ) -> PyResult<Table> {
         let choices =
             [("kernel", KernelsBy::Kernel), ("operator", KernelsBy::Operator), ("scope", KernelsBy::Scope)];
         let by = choice("by", by, &choices)?;
@@ -22,22 +30,28 @@ impl Trace {
             ("copies", KernelsTable::Copies),
             ("communication", KernelsTable::Communication),
             ("stragglers", KernelsTable::Stragglers),
+            ("steps", KernelsTable::Steps),
         ];
         let which = choice("table", table, &tables)?;
+        let per = match per {
+            None => KernelsPer::Run,
+            Some(per) => choice("per", per, &[("step", KernelsPer::Step)])?,
+        };
+        let asked = StepsAsked { marks: step_range, step, per_step: per == KernelsPer::Step };
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
-            let answer = trace.ask(Accelerators::new(definitions), options)?;
-            Ok(answer.map(|output| output.kernels(by, definitions).table(which, definitions)))
+            let answer = trace.accelerators(&asked, options)?;
+            Ok(answer.map(|output| output.kernels(by, per, definitions).table(which, definitions)))
         })
     }
 }
 
 impl Trace {
     /// The idle time of streams by cause.
-    pub fn idle_by_cause(&self, py: Python<'_>) -> PyResult<Table> {
+    pub fn idle_by_cause(&self, py: Python<'_>, asked: &StepsAsked<'_>) -> PyResult<Table> {
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
-            let answer = trace.ask(Accelerators::new(definitions), options)?;
+            let answer = trace.accelerators(asked, options)?;
             Ok(answer.map(|output| idle_table(&output.idle(definitions), definitions)))
         })
     }

@@ -20,8 +20,10 @@ use ouzel::analyses::time_profile::{Scale, TimeProfile};
 use ouzel::analyses::{By, Per};
 use ouzel::engine::AnalysisSet;
 use ouzel::model::Filter;
+use ouzel::waits::accelerators::StepsAsked;
 use ouzel::{Answer, ProfileQuery};
 use ouzel_plot::{ColourScale, pictures};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -238,7 +240,7 @@ impl Trace {
     }
 
     #[doc = prose!("Trace.idle_time")]
-    #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank", by=None))]
+    #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank", by=None, step=None, step_range=None))]
     fn idle_time(
         &self,
         py: Python<'_>,
@@ -246,10 +248,16 @@ impl Trace {
         mpi_events: Option<bool>,
         per: &str,
         by: Option<&str>,
+        step: Option<u64>,
+        step_range: Option<&str>,
     ) -> PyResult<Table> {
+        let asked = StepsAsked { marks: step_range, step, per_step: false };
         if let Some(by) = by {
             choice("by", by, &[("cause", ())])?;
-            return self.idle_by_cause(py);
+            return self.idle_by_cause(py, &asked);
+        }
+        if asked != StepsAsked::default() {
+            return Err(PyValueError::new_err("step and step_range need by=\"cause\""));
         }
         let per = per_what(per)?;
         let named = idle_functions.map(patterns).transpose()?;

@@ -5,6 +5,7 @@ import json
 import pytest
 from conftest import SHARED
 from count_kernels import count
+from count_steps import count as count_steps
 
 TRACES = [
     "nsight/pipit-cloverleaf/perlmutter-cloverleaf-cuda.sqlite",
@@ -58,3 +59,33 @@ def test_causes_add_up(ouzel, name):
         assert sum(row["causes"].values()) == row["idle_ns"] == row["span_ns"] - row["busy_ns"]
     path_answer = ask(ouzel, "critical-path", path)
     assert sum(bound["total_ns"] for bound in path_answer["bounds"]) == path_answer["length_ns"]
+
+
+STEPS = ["chrome-pytorch/hta-trace_diff/control", "chrome-pytorch/hta-ns_resolution_trace", "chrome-pytorch/param-dlrm-8rank"]
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_are_those_of_the_files(ouzel, name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip("no shared data")
+    wanted, lengths = count_steps(files(path))
+    answer = ask(ouzel, "kernels", path, "--per", "step")
+    found = {}
+    for row in answer["rows"]:
+        # Kernels of one name that are computation and communication have two rows.
+        of = found.setdefault(row["step"], {}).setdefault(row["kernel"], [0, 0])
+        of[0] += row["launches"]
+        of[1] += row["total_ns"]
+    assert found == wanted
+    assert {row["step"]: row["length_ns"] for row in answer["steps"]} == lengths
+    for row in answer["steps"]:
+        of_step = wanted.get(row["step"], {}).values()
+        assert (row["launches"], row["device_ns"]) == (sum(n for n, _ in of_step), sum(ns for _, ns in of_step))
+        assert sum(row["causes"].values()) == row["idle_ns"]
+    step = max(lengths)
+    alone = ask(ouzel, "kernels", path, "--step", str(step))
+    assert {row["kernel"] for row in alone["rows"]} == set(wanted[step])
+    assert sum(row["total_ns"] for row in alone["types"]) == sum(ns for _, ns in wanted[step].values())
+    idle = ask(ouzel, "idle", path, "--by", "cause", "--step", str(step))["rows"]
+    assert sum(row["idle_ns"] for row in idle) == alone["steps"][0]["idle_ns"]

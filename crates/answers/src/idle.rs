@@ -81,12 +81,27 @@ pub struct IdleCauses {
     pub other_ns: u64,
 }
 
+impl IdleCauses {
+    /// The parts in the order of [`IdleCause::ALL`](ouzel::waits::accelerators::IdleCause::ALL).
+    pub(crate) fn new(ns: [u64; 8]) -> Self {
+        let [late, waits, stream, copy, partner, dependency, start_up, other] = ns;
+        IdleCauses {
+            host_late_ns: late,
+            host_waits_ns: waits,
+            other_stream_ns: stream,
+            copy_ns: copy,
+            partner_ns: partner,
+            dependency_ns: dependency,
+            start_up_ns: start_up,
+            other_ns: other,
+        }
+    }
+}
+
 impl IdleCausesAnswer {
     /// The shape of `rows`.
     pub fn new(rows: &[StreamIdle], definitions: &Definitions) -> Self {
         let row = |row: &StreamIdle| {
-            let [late, waits, stream, copy, partner, dependency, start_up, other] =
-                row.causes_ns(definitions);
             let span_ns = definitions.clock.ns_from_ticks(row.span);
             let idle_ns = definitions.clock.ns_from_ticks(row.idle);
             IdleCausesRow {
@@ -95,16 +110,7 @@ impl IdleCausesAnswer {
                 span_ns,
                 busy_ns: span_ns.saturating_sub(idle_ns),
                 idle_ns,
-                causes: IdleCauses {
-                    host_late_ns: late,
-                    host_waits_ns: waits,
-                    other_stream_ns: stream,
-                    copy_ns: copy,
-                    partner_ns: partner,
-                    dependency_ns: dependency,
-                    start_up_ns: start_up,
-                    other_ns: other,
-                },
+                causes: IdleCauses::new(row.causes_ns(definitions)),
             }
         };
         IdleCausesAnswer { rows: rows.iter().map(row).collect() }

@@ -1,8 +1,9 @@
 //! `ouzel kernels`.
 
+use crate::idle::IdleCauses;
 use ouzel::model::Definitions;
 use ouzel::waits::accelerators::{
-    CommunicationRow, Copies, KernelRow, KernelsBy, KernelsOutput, Straggler, stream_id,
+    CommunicationRow, Copies, KernelRow, KernelsBy, KernelsOutput, StepRow, Straggler, stream_id,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -11,10 +12,12 @@ use std::sync::Arc;
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelsAnswer {
-    /// By kernel, most time first.
+    /// By kernel, most time first; with `--per step` by step and kernel.
     pub rows: Vec<KernelsRow>,
-    /// With `--by operator` or `--by scope`: by these, most time first; else empty.
+    /// With `--by operator` or `--by scope`: by these, most time first; with `--per step` by step and these; else empty.
     pub groups: Vec<KernelsGroup>,
+    /// Steps in the order of their numbers; `[]` if nothing marks them.
+    pub steps: Vec<KernelsStep>,
     /// Time by type.
     pub types: Vec<KernelsType>,
     /// How many operations each stream had to do at most.
@@ -73,6 +76,8 @@ pub struct KernelsStraggler {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelsRow {
+    /// With `--per step`: its number; `null` outside of steps.
+    pub step: Option<u64>,
     /// Its name.
     pub kernel: Arc<str>,
     /// What they do.
@@ -84,6 +89,8 @@ pub struct KernelsRow {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KernelsGroup {
+    /// With `--per step`: its number; `null` outside of steps.
+    pub step: Option<u64>,
     /// The innermost operator or function that launches, or range or Python function around the launch; `null` if
     /// none is known.
     pub name: Option<Arc<str>>,
@@ -114,6 +121,37 @@ pub struct KernelsTimes {
     pub std_ns: f64,
     /// total / total of all operations.
     pub share: f64,
+}
+
+/// One step. An operation belongs to the step in which it is launched.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KernelsStep {
+    /// Its number: as PyTorch gives it, at the end of the range's name, or counted from 0.
+    pub step: u64,
+    /// When its first call begins.
+    pub start_ns: u64,
+    /// Length of its longest call.
+    pub length_ns: u64,
+    /// Its calls, as a rule one for each rank.
+    pub n_calls: u64,
+    /// Operations that it launches.
+    pub launches: u64,
+    /// Their time; operations of several streams that run at once count each.
+    pub device_ns: u64,
+    /// Gaps of streams that end with these operations.
+    pub idle_ns: u64,
+    /// The parts of the idle time, which add up to it.
+    pub causes: IdleCauses,
+    /// Operations that count by when they begin, as their launch is not known.
+    pub n_by_time: u64,
+    /// Of an outlier: how much longer than the median it is; else `null`.
+    pub excess_ns: Option<u64>,
+    /// Of an outlier: what differs most from the median: `more_launches`, `longer_kernels`, or a cause of idle time;
+    /// `null` if nothing is more.
+    pub reason: Option<&'static str>,
+    /// How much that differs.
+    pub reason_ns: Option<u64>,
 }
 
 /// Operations of one type.
@@ -201,17 +239,22 @@ impl KernelsAnswer {
             }
         };
         let kernel = |row: &KernelRow| KernelsRow {
+            step: row.step,
             kernel: row.name.clone().unwrap_or_else(|| Arc::from("")),
             times: times(row),
         };
-        let group = |row: &KernelRow| KernelsGroup { name: row.name.clone(), times: times(row) };
-        let groups = if output.by == KernelsBy::Kernel { &[][..] } else { &output.groups[..] };
+        let group =
+            |row: &KernelRow| KernelsGroup { step: row.step, name: row.name.clone(), times: times(row) };
+        let is_by_kernel = output.by == KernelsBy::Kernel;
+        let kernels = if is_by_kernel { &output.groups } else { &output.kernels };
+        let groups = if is_by_kernel { &[][..] } else { &output.groups[..] };
         let copies =
             |&Copies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }: &Copies| {
                 KernelsCopies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }
             };
         KernelsAnswer {
-            rows: output.kernels.iter().map(kernel).collect(),
+            rows: kernels.iter().map(kernel).collect(),
+            steps: output.steps.iter().map(|row| step(row, definitions)).collect(),
             groups: groups.iter().map(group).collect(),
             types: output
                 .types
@@ -245,6 +288,24 @@ impl KernelsAnswer {
                 launch_ns: output.short.launch_ns,
             },
         }
+    }
+}
+
+fn step(row: &StepRow, definitions: &Definitions) -> KernelsStep {
+    let reason = row.outlier.and_then(|outlier| outlier.reason);
+    KernelsStep {
+        step: row.step,
+        start_ns: definitions.clock.ns_from_ticks(row.start),
+        length_ns: row.length_ns,
+        n_calls: row.n_calls,
+        launches: row.launches,
+        device_ns: row.device_ns,
+        idle_ns: row.idle_ns,
+        causes: IdleCauses::new(row.causes_ns),
+        n_by_time: row.n_by_time,
+        excess_ns: row.outlier.map(|outlier| outlier.excess_ns),
+        reason: reason.map(|(reason, _)| reason.as_str()),
+        reason_ns: reason.map(|(_, ns)| ns),
     }
 }
 

@@ -33,7 +33,7 @@ use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Re
 use ouzel_files::memory;
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean};
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::accelerators::Accelerators;
+use ouzel_waits::accelerators::{Accelerators, StepError};
 use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -126,6 +126,9 @@ pub enum AskError {
     /// A change cannot be made.
     #[error(transparent)]
     Change(#[from] ChangeError),
+    /// There are no such steps.
+    #[error(transparent)]
+    Steps(#[from] StepError),
     /// A change names code that the run does not have.
     #[error("no region or call path is named {name:?}{}", did_you_mean(near))]
     NoSuchCode {

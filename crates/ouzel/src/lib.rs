@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod accelerators;
 mod ask;
 mod asked;
 mod call_paths;

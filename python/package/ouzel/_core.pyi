@@ -722,6 +722,8 @@ class Trace:
         *,
         per: _Per = "rank",
         by: Literal["cause"] | None = None,
+        step: int | None = None,
+        step_range: str | None = None,
     ) -> Table:
         """Time in idle regions (nested ones count once) and, for accelerator streams, time in no region.
 
@@ -729,6 +731,7 @@ class Trace:
         collective operations of MPI. If you give one of the following, they are as in Pipit. ``idle_functions``: names
         with ``*`` and ``?``, "Idle" if not given. ``mpi_events``: also ``MPI_Recv``, ``MPI_Wait`` and ``MPI_Waitall``.
         ``by="cause"``: one row for each accelerator stream, its idle time divided by cause; the parts add up to it.
+        ``step``, ``step_range``, with ``by="cause"``: only the gaps before what one step launches, as for :meth:`kernels`.
         Pipit, operation ``idle_time``.
         """
     def kernels(
@@ -736,14 +739,20 @@ class Trace:
         *,
         by: Literal["kernel", "operator", "scope"] = "kernel",
         table: Literal[
-            "rows", "types", "queues", "launch_delays", "copies", "communication", "stragglers"
+            "rows", "types", "queues", "launch_delays", "copies", "communication", "stragglers", "steps"
         ] = "rows",
+        per: Literal["step"] | None = None,
+        step: int | None = None,
+        step_range: str | None = None,
     ) -> Table:
         """What accelerators run: kernels, communication and copies.
 
         ``by``: one row for each kernel, for each operator or function that launches, or for each range or Python
         function around the launch. ``table``: these rows, or time by type, the longest queue of each stream, the
-        launch delays of each rank, copies by direction, collectives of devices, or who comes late to these.
+        launch delays of each rank, copies by direction, collectives of devices, who comes late to these, or steps.
+        ``per="step"``: rows are of one step each. ``step``: only what this step launches. ``step_range``: the name, with
+        ``*`` and ``?``, of the range around each step; by default ``ProfilerStep`` of PyTorch. The table of steps has how
+        long each takes, what it runs, why streams are idle, and why an outlier takes longer than the median.
         """
     def critical_path_analysis(
         self, *, by: Literal["segment", "region", "call_path", "bound"] = "segment"

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 pub use shared::{
     ColorWhen, DEFAULT_TOP, LowCommon, MetricArgs, OutputFormat, Per, PeriodArgs, PlotArgs, RuleArgs, Scope,
-    TimeBinArgs, TopArgs, Traffic, TrafficArgs,
+    StepArgs, TimeBinArgs, TopArgs, Traffic, TrafficArgs,
 };
 
 /// What every command takes.

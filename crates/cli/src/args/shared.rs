@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use ouzel::model::{Predicate, RankSet};
+use ouzel::waits::accelerators::StepsAsked;
 use std::num::{NonZeroU16, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
@@ -134,6 +135,25 @@ impl TopArgs {
     /// How many of `n_rows` rows are shown.
     pub fn n_shown(&self, n_rows: usize) -> usize {
         if self.top == 0 { n_rows } else { self.top.min(n_rows) }
+    }
+}
+
+/// Steps of a run that uses accelerators.
+#[derive(Debug, Args)]
+pub struct StepArgs {
+    /// Only what is launched in the step of this number
+    #[arg(long, value_name = "N")]
+    pub step: Option<u64>,
+
+    /// Range around each step, with * and ?; by default ProfilerStep of PyTorch
+    #[arg(long, value_name = "NAME")]
+    pub step_range: Option<String>,
+}
+
+impl StepArgs {
+    /// What is asked for.
+    pub fn asked(&self) -> StepsAsked<'_> {
+        StepsAsked { marks: self.step_range.as_deref(), step: self.step, per_step: false }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ouzel idle`: how long each rank waits.
 
 use super::{first, origin, plot, regions_near, rows, title};
-use crate::args::{Common, Per, PlotArgs, TopArgs};
+use crate::args::{Common, Per, PlotArgs, StepArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -15,7 +15,7 @@ use ouzel::analyses::Per as PerWhat;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::idle::{IdleRegions, idle_time};
 use ouzel::model::{Definitions, Table};
-use ouzel::waits::accelerators::{Accelerators, IdleCause, idle_table};
+use ouzel::waits::accelerators::{IdleCause, StepsAsked, idle_table};
 use ouzel_answers::{IdleAnswer, IdleCausesAnswer};
 use ouzel_plot::pictures;
 use std::sync::Arc;
@@ -31,13 +31,15 @@ Examples:
   ouzel idle scorep-run/ --idle 'MPI_Recv,MPI_Wait*' --plot idle.svg
   ouzel idle scorep-run/ --per location
   ouzel idle trace.json.gz --by cause             why each stream of an accelerator has nothing to do
+  ouzel idle trace.json.gz --by cause --step 3    the same in one step
 
 Without --idle these regions count: Idle, MPI_Recv, MPI_Wait*, MPI_Probe, MPI_Barrier and the blocking
 collective operations. Nested calls count once. An accelerator stream is also idle between its kernels.
 
 With --by cause only streams count, from their first operation to their last. Idle time is divided into: the
 host launches late; the host waits for a device; the stream waits for another one, for a copy or for other
-ranks; the next operation follows the one before; start-up; other. The parts add up to the idle time.")]
+ranks; the next operation follows the one before; start-up; other. The parts add up to the idle time. A step
+has the gaps before the operations that it launches.")]
 pub struct IdleArgs {
     /// Regions that count as waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
     #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
@@ -50,6 +52,9 @@ pub struct IdleArgs {
     /// Divide the idle time of each accelerator stream by its causes
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["idle", "per"])]
     pub by: Option<IdleBy>,
+
+    #[command(flatten)]
+    pub step: StepArgs,
 
     #[command(flatten)]
     pub top: TopArgs,
@@ -70,6 +75,9 @@ impl Question for IdleArgs {
         let session = Session::open(common)?;
         match self.by {
             Some(IdleBy::Cause) => run_by_cause(&session, self),
+            None if self.step.asked() != StepsAsked::default() => {
+                bail!("--step and --step-range need --by cause")
+            }
             None => run(&session, self),
         }
     }
@@ -80,7 +88,9 @@ fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcom
         bail!("there is no picture of idle time by cause: leave out --plot");
     }
     let definitions = session.definitions();
-    let answer = session.ask(Accelerators::new(definitions))?.map(|output| output.idle(definitions));
+    let asked = args.step.asked();
+    let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
+    let answer = answer.map(|output| output.idle(definitions));
     session.reply(
         &answer,
         |output| IdleCausesAnswer::new(output, definitions),

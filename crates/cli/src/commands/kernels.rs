@@ -1,7 +1,7 @@
 //! `ouzel kernels`: what accelerators run.
 
 use super::{first, rows, title};
-use crate::args::{Common, TopArgs};
+use crate::args::{Common, StepArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -10,7 +10,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::{Args, ValueEnum};
-use ouzel::waits::accelerators::{Accelerators, KernelsBy, KernelsOutput, KernelsTable};
+use ouzel::waits::accelerators::{IdleCause, KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked};
 use ouzel_answers::KernelsAnswer;
 
 pub const COMMAND: Command = Command::about_a_run::<KernelsArgs>("kernels", &[Need::Streams.always()]);
@@ -22,15 +22,28 @@ Examples:
   ouzel kernels report.sqlite
   ouzel kernels trace.json.gz --by operator        which operator of PyTorch launches the most
   ouzel kernels trace.json.gz --by scope           which layer: NVTX ranges, Python modules, annotations
+  ouzel kernels trace.json.gz --per step           which step takes longer than the others, and why
+  ouzel kernels trace.json.gz --step 3             only what step 3 launches
+  ouzel kernels report.sqlite --step-range 'epoch*' --per step
   ouzel kernels trace.json.gz --format json | jq '.data.copies'
 
 Times are those of the operations on the device; operations of several streams that run at once count each.
 The page also shows time by type, copies by direction, the longest queue of each stream and launch delays:
-from the end of a launch until its operation begins. CSV and Parquet have the first table.")]
+from the end of a launch until its operation begins. CSV and Parquet have the first table.
+
+An operation belongs to the step in which it is launched; one whose launch is unknown, to that in which it begins.
+Steps have the number that PyTorch gives them, that at the end of the range's name, or count from 0.")]
 pub struct KernelsArgs {
     /// One row for each kernel, operator or scope that launches
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = ByWhat::Kernel)]
     pub by: ByWhat,
+
+    /// One row for each step and kernel, operator or scope
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub per: Option<PerStep>,
+
+    #[command(flatten)]
+    pub step: StepArgs,
 
     #[command(flatten)]
     pub top: TopArgs,
@@ -47,6 +60,13 @@ pub enum ByWhat {
     Scope,
 }
 
+/// What rows are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PerStep {
+    /// Each of one step
+    Step,
+}
+
 impl Question for KernelsArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
         run(&Session::open(common)?, self)
@@ -60,7 +80,10 @@ fn run(session: &Session<'_>, args: &KernelsArgs) -> anyhow::Result<Outcome> {
         ByWhat::Operator => KernelsBy::Operator,
         ByWhat::Scope => KernelsBy::Scope,
     };
-    let answer = session.ask(Accelerators::new(definitions))?.map(|output| output.kernels(by, definitions));
+    let per = if args.per.is_some() { KernelsPer::Step } else { KernelsPer::Run };
+    let asked = StepsAsked { per_step: per == KernelsPer::Step, ..args.step.asked() };
+    let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
+    let answer = answer.map(|output| output.kernels(by, per, definitions));
     session.reply(
         &answer,
         |output| KernelsAnswer::new(output, definitions),
@@ -84,6 +107,7 @@ fn write_page(session: &Session<'_>, output: &KernelsOutput, args: &KernelsArgs,
     let ns = |name: &str| shown.values::<f64>(name).iter().map(|&ns| units::time(ns.round() as u64));
     let by = output.by.as_str();
     let grid = Grid::default()
+        .with_some((output.per == KernelsPer::Step).then(|| column("step", "step")))
         .with(column(by, by).naming())
         .with(column("type", "type").optional(5))
         .with(column("total_ns", "total"))
@@ -95,6 +119,7 @@ fn write_page(session: &Session<'_>, output: &KernelsOutput, args: &KernelsArgs,
         .with(column("max_ns", "max").optional(2))
         .with(GridColumn::numbers("deviation", ns("std_ns")).optional(1));
     rows(page, &grid, n_shown, n_rows);
+    write_steps(output, definitions, page);
     let types = output.table(KernelsTable::Types, definitions);
     let of = |name: &str| GridColumn::of(&types, name, name.trim_end_matches("_ns"));
     rows(page, &Grid::default().with(of("type")).with(of("total_ns")).with(of("share")), 0, 0);
@@ -115,6 +140,51 @@ fn write_page(session: &Session<'_>, output: &KernelsOutput, args: &KernelsArgs,
         );
     }
 }
+
+/// Causes on the page; JSON has all.
+const STEP_CAUSES: [IdleCause; 3] = [IdleCause::HostLate, IdleCause::HostWaits, IdleCause::Partner];
+
+fn write_steps(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
+    let table = output.table(KernelsTable::Steps, definitions);
+    let n_rows = table.n_rows();
+    if n_rows == 0 {
+        return;
+    }
+    let n_shown = n_rows.min(MOST_STEPS);
+    let longest_first = |row: &usize| (output.steps[*row].outlier.is_none(), *row);
+    let mut places: Vec<usize> = (0..n_rows).collect();
+    places.sort_by_key(longest_first);
+    places.truncate(n_shown);
+    places.sort_unstable();
+    let shown = table.picked(&places);
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let why = places.iter().map(|&place| match output.steps[place].outlier {
+        None => String::new(),
+        Some(outlier) => {
+            let longer = format!("{} longer than the median", units::time(outlier.excess_ns));
+            match outlier.reason {
+                None => longer,
+                Some((reason, ns)) => format!("{longer}: {} ({})", reason.in_words(), units::time(ns)),
+            }
+        }
+    });
+    let grid = Grid::default()
+        .with(column("step", "step"))
+        .with(column("length_ns", "length"))
+        .with(column("launches", "launches"))
+        .with(column("device_ns", "on devices"))
+        .with(column("idle_ns", "streams idle"));
+    let grid = STEP_CAUSES.iter().fold(grid, |grid, cause| {
+        let name = format!("{}_ns", cause.as_str());
+        let occurs = table.values::<u64>(&name).iter().any(|&ns| 0 < ns);
+        grid.with_some(occurs.then(|| column(&name, cause.in_words()).optional(2)))
+    });
+    let grid = grid.with(GridColumn::text("", why));
+    rows(page, &grid, n_shown, n_rows);
+}
+
+/// Steps on the page: those that take longer than the others before all.
+const MOST_STEPS: usize = 20;
 
 fn write_copies(output: &KernelsOutput, definitions: &ouzel::model::Definitions, page: &mut Page) {
     let table = output.table(KernelsTable::Copies, definitions);

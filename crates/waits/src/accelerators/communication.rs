@@ -84,7 +84,8 @@ impl AcceleratorsOutput {
             let who = members.iter().find(|it| it.start == last).map(|it| it.location);
             for it in members {
                 last_begins.insert((it.location, it.collective.nth), last);
-                if !self.selected_of(it.location).has(it.start) {
+                let is_selected = self.selected_of(it.location).has(it.start);
+                if !is_selected || !self.is_of_step(it.location, it.collective.nth as usize) {
                     continue;
                 }
                 let rank = definitions.location(it.location).rank;
@@ -100,11 +101,10 @@ impl AcceleratorsOutput {
         let computing = self.computing(&processes);
         let mut sums: BTreeMap<(CollectiveOp, u64, u64), Sum> = BTreeMap::new();
         for stream in processes.iter().flat_map(|process| &process.streams) {
-            let selected = self.selected_of(stream.location);
             let Some(details) = self.details(stream.location) else { continue };
             for collective in &details.collectives {
                 let Some(it) = stream.operations.get(collective.nth as usize) else { continue };
-                if !selected.has(it.start) {
+                if !self.counts(stream, collective.nth as usize) {
                     continue;
                 }
                 let n = n_members(definitions.communicator(collective.comm)) as u64;

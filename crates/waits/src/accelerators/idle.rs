@@ -142,47 +142,74 @@ struct HostPiece {
 impl AcceleratorsOutput {
     /// Why each selected stream has nothing to do, by rank and stream.
     pub fn idle(&self, definitions: &Definitions) -> Vec<StreamIdle> {
+        let mut causes: BTreeMap<LocationId, [Ticks; 8]> = BTreeMap::new();
+        self.for_idle(definitions, |stream, _, cause, ticks| {
+            causes.entry(stream).or_insert([Ticks(0); 8])[cause as usize] += ticks;
+        });
         let mut rows = Vec::new();
         for process in self.processes(definitions) {
-            let events = StreamEvents::new(&process);
-            let mut found = DeviceWaits::default();
-            host::add(&mut found, &process, &events);
-            let hosts = self.host_pieces(&process, &found.waits);
             for stream in &process.streams {
-                rows.extend(self.stream_idle(&process, &events, &hosts, stream, definitions));
+                let causes = causes.get(&stream.location).copied().unwrap_or_default();
+                let idle = causes.iter().copied().sum();
+                let Some(span) = self.span_of(stream, idle) else { continue };
+                let rank = definitions.location(stream.location).rank;
+                rows.push(StreamIdle { rank, location: stream.location, span, idle, causes });
             }
         }
         rows.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location));
         rows
     }
 
-    fn stream_idle(
-        &self,
-        process: &DeviceProcess<'_>,
-        events: &StreamEvents,
-        hosts: &BTreeMap<LocationId, Vec<HostPiece>>,
-        stream: &Stream<'_>,
-        definitions: &Definitions,
-    ) -> Option<StreamIdle> {
+    /// From the begin of the first operation of a stream to the end of the last; of the selected step its operations,
+    /// and the gaps that they end.
+    fn span_of(&self, stream: &Stream<'_>, idle: Ticks) -> Option<Ticks> {
         let selected = self.selected_of(stream.location);
-        let first = stream.operations.first().filter(|_| selected.location)?.start;
-        let last = stream.operations.iter().map(|it| it.end).max()?;
-        let (first, last) = selected.clip_span((first, last))?;
-        let mut causes = [Ticks(0); 8];
+        if self.only_step.is_none() {
+            let first = stream.operations.first().filter(|_| selected.location)?.start;
+            let last = stream.operations.iter().map(|it| it.end).max()?;
+            let (first, last) = selected.clip_span((first, last))?;
+            return Some(last.since(first));
+        }
+        let (mut free, mut busy, mut has_any) = (Ticks(0), Ticks(0), false);
+        for (nth, it) in stream.operations.iter().enumerate() {
+            let start = it.start.max(free);
+            if selected.location && start < it.end && self.is_of_step(stream.location, nth) {
+                let range = selected.clip(TimeRange { start, end: it.end });
+                busy += range.end.since(range.start);
+            }
+            has_any |= self.counts(stream, nth);
+            free = free.max(it.end);
+        }
+        (has_any || Ticks(0) < busy).then_some(busy + idle)
+    }
+
+    /// Calls `f` with the stream and place of each selected operation that ends a gap, and with each part of this gap,
+    /// by cause.
+    pub(super) fn for_idle(
+        &self,
+        definitions: &Definitions,
+        mut f: impl FnMut(LocationId, usize, IdleCause, Ticks),
+    ) {
         let soon = Ticks(definitions.clock.ticks_per_second / SOON_PER_SECOND);
-        for_operations(process, events, stream, |_, gap| {
-            self.split(process, hosts, (stream, gap), soon, |cause, start, end| {
-                let range = selected.clip(TimeRange { start, end });
-                causes[cause as usize] += range.end.since(range.start);
-            });
-        });
-        Some(StreamIdle {
-            rank: definitions.location(stream.location).rank,
-            location: stream.location,
-            span: last.since(first),
-            idle: causes.iter().copied().sum(),
-            causes,
-        })
+        for process in self.processes(definitions) {
+            let events = StreamEvents::new(&process);
+            let mut found = DeviceWaits::default();
+            host::add(&mut found, &process, &events);
+            let hosts = self.host_pieces(&process, &found.waits);
+            for stream in &process.streams {
+                let selected = self.selected_of(stream.location);
+                for_operations(&process, &events, stream, |_, gap| {
+                    let nth = gap.nth;
+                    if !selected.location || !self.is_of_step(stream.location, nth) {
+                        return;
+                    }
+                    self.split(&process, &hosts, (stream, gap), soon, |cause, start, end| {
+                        let range = selected.clip(TimeRange { start, end });
+                        f(stream.location, nth, cause, range.end.since(range.start));
+                    });
+                });
+            }
+        }
     }
 
     /// Calls `add` with the parts of a gap, which cover it.

@@ -7,10 +7,11 @@ use super::AcceleratorsOutput;
 use super::communication::{CommunicationRow, Straggler};
 use super::names::{CallerKind, caller_kind, direction, is_pageable};
 use super::queues::{LaunchDelay, StreamQueue};
+use super::step_rows::StepRow;
 use crate::devices::records::{DeviceOperation, OperationValue};
 use crate::devices::streams::{CallPlace, DeviceProcess, Stream};
 use ouzel_analyses::breakdown::Activity;
-use ouzel_model::{CallPathId, Definitions, Ticks};
+use ouzel_model::{CallPathId, Definitions, LocationId, Ticks};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,6 +70,16 @@ impl KernelsBy {
     }
 }
 
+/// Whether rows are of the whole run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KernelsPer {
+    /// They are.
+    #[default]
+    Run,
+    /// Each is of one step.
+    Step,
+}
+
 /// How long operations of one group run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Durations {
@@ -111,6 +122,8 @@ impl Durations {
 /// Operations of one name and type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KernelRow {
+    /// The step, if rows are of steps; `None` for operations outside of any.
+    pub step: Option<u64>,
     /// The kernel, operator or scope; `None` for operations that none is known of.
     pub name: Option<Arc<str>>,
     /// What they do.
@@ -158,6 +171,10 @@ pub struct KernelsOutput {
     pub groups: Vec<KernelRow>,
     /// What the groups are.
     pub by: KernelsBy,
+    /// Whether each is of one step; the kernels are those of the run then.
+    pub per: KernelsPer,
+    /// The steps; none if no regions mark them.
+    pub steps: Vec<StepRow>,
     /// Time by type; the types that occur, in their order.
     pub types: Vec<(KernelType, u64)>,
     /// By rank and stream.
@@ -207,11 +224,12 @@ impl Selected<'_> {
     }
 }
 
-type Groups = BTreeMap<(Option<Arc<str>>, KernelType), Vec<u64>>;
+/// By step, name and type.
+type Groups = BTreeMap<(Option<u64>, Option<Arc<str>>, KernelType), Vec<u64>>;
 
 impl AcceleratorsOutput {
     /// What the selected streams run, an operation in the time range in which it begins.
-    pub fn kernels(&self, by: KernelsBy, definitions: &Definitions) -> KernelsOutput {
+    pub fn kernels(&self, by: KernelsBy, per: KernelsPer, definitions: &Definitions) -> KernelsOutput {
         let processes = self.processes(definitions);
         let (mut kernels, mut groups) = (Groups::new(), Groups::new());
         let mut copies: BTreeMap<&'static str, CopySum> = BTreeMap::new();
@@ -226,26 +244,33 @@ impl AcceleratorsOutput {
                         self.add_copy(copies.entry(direction).or_default(), &op, name.as_deref());
                     }
                     self.add_short(&mut short, process, &op, definitions);
-                    if by != KernelsBy::Kernel {
-                        let launch = op.launch().map(|place| process.call(place).path);
-                        let caller = launch.and_then(|path| self.caller(path, by, definitions));
-                        groups.entry((caller, op.kind)).or_default().push(op.ns);
-                    }
-                    kernels.entry((name, op.kind)).or_default().push(op.ns);
+                    let launch = || op.launch().map(|place| process.call(place).path);
+                    let group = match by {
+                        KernelsBy::Kernel => name.clone(),
+                        _ => launch().and_then(|path| self.caller(path, by, definitions)),
+                    };
+                    let step = match per {
+                        KernelsPer::Run => None,
+                        KernelsPer::Step => self.steps.of(stream.location, op.nth),
+                    };
+                    groups.entry((step, group, op.kind)).or_default().push(op.ns);
+                    kernels.entry((None, name, op.kind)).or_default().push(op.ns);
                 });
             }
         }
         let mut types: BTreeMap<KernelType, u64> = BTreeMap::new();
-        for ((_, kind), ns) in &kernels {
+        for ((_, _, kind), ns) in &kernels {
             let sum = types.entry(*kind).or_default();
             *sum = ns.iter().fold(*sum, |sum, &ns| sum.saturating_add(ns));
         }
         let kernels = rows(kernels);
         let (communication, stragglers) = self.communication(definitions);
         KernelsOutput {
-            groups: if by == KernelsBy::Kernel { kernels.clone() } else { rows(groups) },
+            groups: rows(groups),
             kernels,
             by,
+            per,
+            steps: self.step_rows(definitions),
             types: types.into_iter().collect(),
             queues: self.queues(&processes, definitions),
             launch_delays: self.launch_delays(&processes, definitions),
@@ -256,9 +281,19 @@ impl AcceleratorsOutput {
         }
     }
 
+    /// Calls `f` with the stream, place and length of each selected operation.
+    pub(super) fn for_each_operation(
+        &self,
+        definitions: &Definitions,
+        mut f: impl FnMut(LocationId, usize, u64),
+    ) {
+        for stream in self.processes(definitions).iter().flat_map(|process| &process.streams) {
+            self.for_selected(stream, definitions, |op| f(stream.location, op.nth, op.ns));
+        }
+    }
+
     fn for_selected(&self, stream: &Stream<'_>, definitions: &Definitions, mut f: impl FnMut(Selected<'_>)) {
-        let selected = self.selected_of(stream.location);
-        for (nth, it) in stream.operations.iter().enumerate().filter(|(_, it)| selected.has(it.start)) {
+        for (nth, it) in stream.operations.iter().enumerate().filter(|(nth, _)| self.counts(stream, *nth)) {
             let is_hidden = self.call_paths.region(it.path) == Some(definitions.filtered_region);
             let Some(kind) = KernelType::of(self.activity(it.path)).filter(|_| !is_hidden) else { continue };
             let ns = definitions.clock.ns_from_ticks(it.end.since(it.start));
@@ -325,9 +360,9 @@ impl AcceleratorsOutput {
 }
 
 fn rows(groups: Groups) -> Vec<KernelRow> {
-    let row = |((name, kind), ns)| Some(KernelRow { name, kind, durations: Durations::new(ns)? });
+    let row = |((step, name, kind), ns)| Some(KernelRow { step, name, kind, durations: Durations::new(ns)? });
     let mut rows: Vec<KernelRow> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.durations.total_ns));
+    rows.sort_by_key(|row| (row.step.is_none(), row.step, Reverse(row.durations.total_ns)));
     rows
 }
 

@@ -4,6 +4,7 @@
 //! streams, and threads that drive them ──fold──► operations and calls ──finish──► AcceleratorsOutput
 //!     ├─ kernels  by kernel, type, operator or scope; queues, launch delays, copies
 //!     ├─ idle     the gaps of each stream, split by cause
+//!     ├─ steps    both by step, and which step takes longer than the others
 //!     └─ path     what a critical path can follow: launches, streams, events, synchronisations, collectives
 //! ```
 //!
@@ -25,6 +26,8 @@ mod names;
 mod path;
 mod queues;
 mod replay;
+mod step_rows;
+mod steps;
 mod summary;
 mod tables;
 #[cfg(test)]
@@ -32,11 +35,15 @@ mod tests;
 
 pub use communication::{CommunicationRow, Straggler};
 pub use idle::{IdleCause, StreamIdle};
-pub use kernels::{Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, ShortKernels};
+pub use kernels::{
+    Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels,
+};
 pub use loss_kind::DeviceLossKind;
 pub use losses::{DeviceLoss, DeviceLosses};
 pub use names::stream_id;
 pub use queues::{LaunchDelay, StreamQueue};
+pub use step_rows::{StepOutlier, StepReason, StepRow};
+pub use steps::{StepError, StepMarks, StepsAsked};
 pub use summary::AcceleratorsSummary;
 pub use tables::{KernelsTable, idle_table};
 
@@ -52,6 +59,7 @@ use ouzel_model::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use steps::{OperationSteps, StepCalls, StepFold};
 
 /// What accelerators do, and the threads that drive them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -60,6 +68,7 @@ pub struct Accelerators {
     kept: DetailsKept,
     /// What operations of each region are.
     activities: Vec<Activity>,
+    steps: StepMarks,
 }
 
 impl Accelerators {
@@ -79,6 +88,7 @@ impl Accelerators {
             apis: DeviceApis::new(definitions),
             kept: DetailsKept::all(definitions, states),
             activities: activity::stream_activities(definitions, &classes),
+            steps: StepMarks::default(),
         }
     }
 
@@ -90,18 +100,24 @@ impl Accelerators {
 
 /// The records of locations folded so far.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AcceleratorsPartial(BTreeMap<LocationId, DeviceRecords>);
+pub struct AcceleratorsPartial {
+    records: BTreeMap<LocationId, DeviceRecords>,
+    steps: StepCalls,
+}
 
 /// A location while it is folded; none if it neither is a stream nor drives one.
 #[derive(Debug)]
-pub struct AcceleratorsLocal(Option<DeviceFold>);
+pub struct AcceleratorsLocal {
+    fold: Option<DeviceFold>,
+    steps: Option<StepFold>,
+}
 
 impl Analysis for Accelerators {
     type Local = AcceleratorsLocal;
     type Partial = AcceleratorsPartial;
     type Output = AcceleratorsOutput;
     const NAME: &'static str = "accelerators";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -121,12 +137,18 @@ impl Analysis for Accelerators {
 
     fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
         let location = cx.definitions.location(cx.location);
-        AcceleratorsLocal(self.apis.has(location).then(|| DeviceFold::new(is_stream(location))))
+        AcceleratorsLocal {
+            fold: self.apis.has(location).then(|| DeviceFold::new(is_stream(location))),
+            steps: steps::has_steps(&self.apis, cx).then(StepFold::default),
+        }
     }
 
     fn fold(&self, local: &mut AcceleratorsLocal, chunk: &EventChunk<'_>) {
-        if let Some(fold) = &mut local.0 {
+        if let Some(fold) = &mut local.fold {
             fold.fold(self.apis.of_regions(), &self.kept, chunk);
+        }
+        if let Some(steps) = &mut local.steps {
+            steps.fold(&self.steps, chunk);
         }
     }
 
@@ -134,21 +156,27 @@ impl Analysis for Accelerators {
         &self,
         local: AcceleratorsLocal,
         cx: &LocationCx<'_>,
-        _: &LocationSummary,
+        summary: &LocationSummary,
         into: &mut AcceleratorsPartial,
     ) {
-        let records = local.0.map(DeviceFold::end).unwrap_or_default();
+        let records = local.fold.map(DeviceFold::end).unwrap_or_default();
         if records != DeviceRecords::default() {
-            into.0.insert(cx.location, records);
+            into.records.insert(cx.location, records);
+        }
+        let last = summary.span.map(|span| span.1);
+        let steps = local.steps.map(|steps| steps.end(last)).unwrap_or_default();
+        if !steps.is_empty() {
+            into.steps.insert(cx.location, steps);
         }
     }
 
     fn remap(&self, partial: &mut AcceleratorsPartial, remap: &Remap) {
-        partial.0.values_mut().for_each(|records| records.remap(remap));
+        partial.records.values_mut().for_each(|records| records.remap(remap));
     }
 
     fn merge(&self, into: &mut AcceleratorsPartial, mut from: AcceleratorsPartial) {
-        into.0.append(&mut from.0);
+        into.records.append(&mut from.records);
+        into.steps.append(&mut from.steps);
     }
 
     fn finish(
@@ -157,9 +185,9 @@ impl Analysis for Accelerators {
         cx: &FinishCx<'_>,
     ) -> Result<AcceleratorsOutput, AnalysisError> {
         let (call_paths, shown) = cx.call_paths.shown(cx.definitions.filtered_region);
-        let mut records = partial.0;
+        let mut records = partial.records;
         records.values_mut().for_each(|records| records.remap(&shown));
-        Ok(AcceleratorsOutput {
+        let mut output = AcceleratorsOutput {
             call_paths,
             records,
             apis: self.apis.clone(),
@@ -168,7 +196,14 @@ impl Analysis for Accelerators {
             selected: cx.selected.keys().copied().collect(),
             window: cx.window,
             spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
-        })
+            steps: OperationSteps::default(),
+            only_step: None,
+        };
+        if !partial.steps.is_empty() {
+            let processes = output.processes(cx.definitions);
+            output.steps = OperationSteps::new(&partial.steps, &processes, &self.apis, cx.definitions);
+        }
+        Ok(output)
     }
 }
 
@@ -185,6 +220,9 @@ pub struct AcceleratorsOutput {
     window: Option<TimeRange>,
     /// First and last event of each location.
     spans: BTreeMap<LocationId, (Ticks, Ticks)>,
+    steps: OperationSteps,
+    /// The step whose operations count, if one is selected.
+    only_step: Option<u64>,
 }
 
 impl AcceleratorsOutput {

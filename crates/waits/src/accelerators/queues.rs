@@ -42,10 +42,9 @@ impl AcceleratorsOutput {
         let mut queues = Vec::new();
         for process in processes {
             for stream in &process.streams {
-                let selected = self.selected_of(stream.location);
-                let launched = stream.operations.iter().zip(&stream.launches);
+                let launched = stream.operations.iter().zip(&stream.launches).enumerate();
                 let mut changes: Vec<(Ticks, i64)> = Vec::new();
-                for (it, launch) in launched.filter(|(it, _)| selected.has(it.start)) {
+                for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
                     if let Some(place) = *launch {
                         let enter = process.call(place).enter;
                         changes.extend([(enter, 1), (it.start.max(enter), -1)]);
@@ -77,9 +76,8 @@ impl AcceleratorsOutput {
         for process in processes {
             for stream in &process.streams {
                 let rank = definitions.location(stream.location).rank;
-                let selected = self.selected_of(stream.location);
-                let launched = stream.operations.iter().zip(&stream.launches);
-                for (it, launch) in launched.filter(|(it, _)| selected.has(it.start)) {
+                let launched = stream.operations.iter().zip(&stream.launches).enumerate();
+                for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
                     let Some(call) = launch.map(|place| process.call(place)) else { continue };
                     if call.api.blocks() {
                         continue;

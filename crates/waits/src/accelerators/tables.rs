@@ -2,8 +2,9 @@
 
 use super::communication::{CommunicationRow, Straggler};
 use super::idle::{IdleCause, StreamIdle};
-use super::kernels::{KernelRow, KernelsBy, KernelsOutput};
+use super::kernels::{KernelRow, KernelsBy, KernelsOutput, KernelsPer};
 use super::names::stream_id;
+use super::step_rows::StepRow;
 use ouzel_analyses::ratio;
 use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, WorldRank};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub enum KernelsTable {
     Communication,
     /// Who comes late to them.
     Stragglers,
+    /// Steps, if regions mark them.
+    Steps,
 }
 
 impl KernelsOutput {
@@ -38,6 +41,7 @@ impl KernelsOutput {
             KernelsTable::Copies => self.copies_table(),
             KernelsTable::Communication => self.communication_table(definitions),
             KernelsTable::Stragglers => self.stragglers_table(definitions),
+            KernelsTable::Steps => steps_table(&self.steps, definitions),
         }
     }
 
@@ -105,7 +109,14 @@ impl KernelsOutput {
                 "Innermost range or Python function around the launch; missing if none is known"
             }
         };
-        Table::new("kernels")
+        let table = match self.per {
+            KernelsPer::Run => Table::new("kernels"),
+            KernelsPer::Step => {
+                let steps = ColumnData::OptionU64(rows.iter().map(|row| row.step).collect());
+                Table::new("kernels").with("step", Unit::None, "Its number; missing outside of steps", steps)
+            }
+        };
+        table
             .with(self.by.as_str(), Unit::None, name_doc, names)
             .with("type", Unit::None, "computation, communication or memory", types)
             .with("launches", Unit::None, "Number of operations", ns(&|row| row.durations.n))
@@ -188,6 +199,38 @@ impl KernelsOutput {
     }
 }
 
+/// One row for each step.
+fn steps_table(rows: &[StepRow], definitions: &Definitions) -> Table {
+    let u64s = |value: &dyn Fn(&StepRow) -> u64| ColumnData::U64(rows.iter().map(value).collect());
+    let start = |row: &StepRow| definitions.clock.ns_from_ticks(row.start);
+    let excess = rows.iter().map(|row| row.outlier.map(|it| it.excess_ns)).collect();
+    let reason = |row: &StepRow| row.outlier.and_then(|it| it.reason);
+    let reasons = rows.iter().map(|row| reason(row).map(|(it, _)| Arc::from(it.as_str()))).collect();
+    let by = rows.iter().map(|row| reason(row).map(|(_, ns)| ns)).collect();
+    let table = Table::new("steps")
+        .with("step", Unit::None, "Its number", u64s(&|row| row.step))
+        .with("start_ns", Unit::Nanoseconds, "When its first call begins", u64s(&start))
+        .with("length_ns", Unit::Nanoseconds, "Length of its longest call", u64s(&|row| row.length_ns))
+        .with("n_calls", Unit::None, "Its calls, as a rule one for each rank", u64s(&|row| row.n_calls))
+        .with("launches", Unit::None, "Operations that it launches", u64s(&|row| row.launches))
+        .with("device_ns", Unit::Nanoseconds, "Their time", u64s(&|row| row.device_ns))
+        .with("idle_ns", Unit::Nanoseconds, "Gaps of streams that they end", u64s(&|row| row.idle_ns));
+    let parts = IdleCause::ALL.iter().zip(CAUSE_DOCS);
+    let table = parts.fold(table, |table, (&cause, doc)| {
+        let name = format!("{}_ns", cause.as_str());
+        table.with(name, Unit::Nanoseconds, doc, u64s(&|row| row.causes_ns[cause as usize]))
+    });
+    table
+        .with("n_by_time", Unit::None, "Operations counted by when they begin: launch unknown", {
+            u64s(&|row| row.n_by_time)
+        })
+        .with("excess_ns", Unit::Nanoseconds, "Of an outlier: longer than the median step by", {
+            ColumnData::OptionU64(excess)
+        })
+        .with("reason", Unit::None, "What differs most from the median step", ColumnData::OptionText(reasons))
+        .with("reason_ns", Unit::Nanoseconds, "How much that differs", ColumnData::OptionU64(by))
+}
+
 /// One row for each stream: its idle time by cause.
 pub fn idle_table(rows: &[StreamIdle], definitions: &Definitions) -> Table {
     let clock = &definitions.clock;
@@ -211,21 +254,23 @@ pub fn idle_table(rows: &[StreamIdle], definitions: &Definitions) -> Table {
             ns(&|row| span(row).saturating_sub(idle(row))),
         )
         .with("idle_ns", Unit::Nanoseconds, "Time without one: the sum of the causes", ns(&idle));
-    let docs = [
-        "The host launches the next operation late",
-        "The host waits for a device before it launches",
-        "It waits for a kernel of another stream",
-        "It, or the host, waits for a copy",
-        "It, or the host, waits for other ranks",
-        "The next operation follows the one before",
-        "The host makes contexts, loads or compiles code",
-        "It is not known which call launched the next operation",
-    ];
-    IdleCause::ALL.iter().zip(docs).fold(table, |table, (&cause, doc)| {
+    IdleCause::ALL.iter().zip(CAUSE_DOCS).fold(table, |table, (&cause, doc)| {
         let part = |row: &StreamIdle| row.causes_ns(definitions)[cause as usize];
         table.with(format!("{}_ns", cause.as_str()), Unit::Nanoseconds, doc, ns(&part))
     })
 }
+
+/// Of the columns with a cause.
+const CAUSE_DOCS: [&str; 8] = [
+    "The host launches the next operation late",
+    "The host waits for a device before it launches",
+    "It waits for a kernel of another stream",
+    "It, or the host, waits for a copy",
+    "It, or the host, waits for other ranks",
+    "The next operation follows the one before",
+    "The host makes contexts, loads or compiles code",
+    "It is not known which call launched the next operation",
+];
 
 impl StreamIdle {
     /// Nanoseconds of each cause, which add up to those of the idle time.

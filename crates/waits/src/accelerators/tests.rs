@@ -94,14 +94,14 @@ fn kernels_are_counted_by_name_type_and_caller() {
         };
         rows.iter().map(row).collect()
     };
-    let kernels = output.kernels(KernelsBy::Kernel, definitions);
+    let kernels = output.kernels(KernelsBy::Kernel, KernelsPer::Run, definitions);
     assert_eq!(described(&kernels.kernels), ["a computation 2 40 20 14", "[memcpy] memory 1 10 10 0"]);
     assert_eq!(kernels.types, [(KernelType::Computation, 40), (KernelType::Memory, 10)]);
     // Launched at 1, 4 and 8, begun at 5, 15 and 50: two at once from 8 on, and from 4 on.
     assert_eq!(kernels.queues[0].max_queue_length, 2);
     assert_eq!((kernels.launch_delays[0].n, kernels.launch_delays[0].max_delay_ns), (3, 41));
     assert_eq!(kernels.copies[0].n, 1);
-    let operators = output.kernels(KernelsBy::Operator, definitions);
+    let operators = output.kernels(KernelsBy::Operator, KernelsPer::Run, definitions);
     assert_eq!(
         described(&operators.groups),
         ["solve computation 1 30 30 0", "main computation 1 10 10 0", "main memory 1 10 10 0"]
@@ -167,4 +167,86 @@ fn a_host_that_is_late_but_ahead_loses_nothing() {
     let (run, found) = losses(&late_but_ahead());
     let most = found.iter().map(|it| it.1).max().unwrap_or(0);
     assert!(most * 50 <= run, "{found:?} of {run}");
+}
+
+/// Two steps of 30 by name, of which the second launches what runs after it; another thread launches `c`.
+const STEPS: &str = "0.gpu0: enter a @5, launched 1 @5, leave @15, enter b @25, launched 2 @25, leave @50, enter a @55, launched 3 @55, leave @75, enter c @80, launched 4 @80, leave @84
+     0: enter main @0, enter step @1, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaLaunchKernel @20, launches 2 @20, leave @22, leave @31, enter step @31, enter cudaLaunchKernel @32, launches 3 @32, leave @34, leave @61, leave @100
+     0.1: enter cudaLaunchKernel @60, launches 4 @60, leave @61";
+
+fn of_steps(trace: &str, asked: &StepsAsked<'_>) -> Result<(ToyTrace, AcceleratorsOutput), StepError> {
+    let trace = ToyTrace::new(trace);
+    let analysis = Accelerators::new(trace.definitions()).with_steps(asked, trace.definitions())?;
+    let mut output = run(&trace, analysis);
+    output.select_steps(asked)?;
+    Ok((trace, output))
+}
+
+#[test]
+fn operations_belong_to_the_step_that_launched_them() {
+    let asked = |step| StepsAsked { marks: Some("step"), step, per_step: true };
+    let (trace, output) = of_steps(STEPS, &asked(None)).unwrap();
+    let definitions = trace.definitions();
+    let kernels = output.kernels(KernelsBy::Kernel, KernelsPer::Step, definitions);
+    let row = |row: &KernelRow| (row.step, row.name.clone().unwrap().to_string(), row.durations.total_ns);
+    let rows: Vec<_> = kernels.groups.iter().map(row).collect();
+    let wanted = [(Some(0), "b", 25), (Some(0), "a", 10), (Some(1), "a", 20), (Some(1), "c", 4)];
+    assert_eq!(rows, wanted.map(|(step, name, ns)| (step, name.to_owned(), ns)));
+    let step = |row: &StepRow| (row.step, row.length_ns, row.launches, row.device_ns, row.idle_ns);
+    // Gaps from 15 to 25, from 50 to 55, and from 75 to 80.
+    assert_eq!(kernels.steps.iter().map(step).collect::<Vec<_>>(), [(0, 30, 2, 35, 10), (1, 30, 2, 24, 10)]);
+    for only in [0, 1] {
+        let (_, output) = of_steps(STEPS, &asked(Some(only))).unwrap();
+        let of_step = &kernels.steps[only as usize];
+        let alone = output.kernels(KernelsBy::Kernel, KernelsPer::Run, definitions);
+        assert_eq!(alone.total_ns(), of_step.device_ns);
+        assert_eq!(alone.steps, std::slice::from_ref(of_step));
+        let idle = output.idle(definitions);
+        assert_eq!(idle[0].causes_ns(definitions), of_step.causes_ns);
+        assert_eq!(definitions.clock.ns_from_ticks(idle[0].busy()), of_step.device_ns);
+    }
+    let errors =
+        [of_steps(STEPS, &asked(Some(7))), of_steps(STEPS, &StepsAsked { marks: None, ..asked(None) })];
+    let errors = errors.map(|answer| answer.err().map(|error| error.to_string()).unwrap_or_default());
+    assert_eq!(errors[0], "no step 7: 2 recorded, with numbers from 0 to 1");
+    assert!(errors[1].starts_with("the trace has no ProfilerStep"), "{}", errors[1]);
+}
+
+#[test]
+fn a_step_that_takes_longer_says_why() {
+    // Five steps of 100; the fourth launches late, the fifth runs longer.
+    let (mut gpu, mut cpu, mut at) = (String::new(), String::from("0: enter main @0"), 0);
+    for (step, (late, length)) in [(0, 20), (0, 20), (0, 20), (70, 20), (0, 85)].into_iter().enumerate() {
+        let (enter, start) = (at + 10 + late, at + 15 + late);
+        let leave = enter + 2 + length + 60;
+        gpu += &format!(", enter a @{start}, launched {0} @{start}, leave @{1}", step + 1, start + length);
+        cpu += &format!(
+            ", enter step @{at}, enter cudaLaunchKernel @{enter}, launches {0} @{enter}, leave @{1}, leave @{leave}",
+            step + 1,
+            enter + 2
+        );
+        at = leave;
+    }
+    let trace = format!("0.gpu0: {}\n{cpu}, leave @{at}", gpu.trim_start_matches(", "));
+    let asked = StepsAsked { marks: Some("step"), ..StepsAsked::default() };
+    let (trace, output) = of_steps(&trace, &asked).unwrap();
+    let steps = output.kernels(KernelsBy::Kernel, KernelsPer::Run, trace.definitions()).steps;
+    let outliers: Vec<_> = steps.iter().filter_map(|row| Some((row.step, row.outlier?))).collect();
+    let reason = |excess_ns, reason| StepOutlier { excess_ns, reason: Some(reason) };
+    assert_eq!(
+        outliers,
+        [
+            (3, reason(70, (StepReason::Idle(IdleCause::HostLate), 70))),
+            (4, reason(65, (StepReason::LongerKernels, 65)))
+        ]
+    );
+}
+
+#[test]
+fn steps_obey_the_laws() {
+    let analysis = |definitions: &Definitions| {
+        let marks = StepMarks::new(definitions, Some("*")).unwrap_or_default();
+        Accelerators { steps: marks, ..Accelerators::new(definitions) }
+    };
+    laws::check_on_devices(analysis, |output| format!("{:?}", output.steps));
 }
