@@ -241,6 +241,7 @@ impl Trace {
 
     #[doc = prose!("Trace.idle_time")]
     #[pyo3(signature = (idle_functions=None, mpi_events=None, *, per="rank", by=None, step=None, step_range=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn idle_time(
         &self,
         py: Python<'_>,
