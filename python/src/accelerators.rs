@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 impl Trace {
     #[doc = prose!("Trace.kernels")]
     #[pyo3(signature = (*, by="kernel", table="rows", per=None, step=None, step_range=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn kernels(
         &self,
         py: Python<'_>,
