@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -29,10 +30,38 @@ function licenses(): Plugin {
   };
 }
 
+/** Where a self-contained file holds its data. */
+const DATA = "<!--ouzel-data-->";
+
+/** `standalone.html`: the page with its script and style inside, allowed by their hashes; `ouzel view -o` puts the data in. */
+function standalone(): Plugin {
+  const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  return {
+    name: "standalone",
+    enforce: "post",
+    generateBundle(_, bundle) {
+      const all = Object.values(bundle);
+      const script = all.flatMap((file) => (file.type === "chunk" ? [file.code] : []));
+      const style = all.flatMap((file) => (file.type === "asset" && file.fileName.endsWith(".css") ? [String(file.source)] : []));
+      if (script.length !== 1 || style.length !== 1) throw new Error("the page is not one script and one style sheet");
+      // In strings of a script the backslash changes nothing; without it, the element would end there.
+      const code = (script[0] ?? "").replace(/<\/(?=script)/gi, "<\\/").replace(/<!--/g, "<\\!--");
+      const css = style[0] ?? "";
+      if (/<\/style/i.test(css)) throw new Error("the style sheet ends its element");
+      const policy = `default-src 'none'; script-src ${hash(code)}; style-src ${hash(css)}; img-src data: blob:; base-uri 'none'; form-action 'none'`;
+      const source = readFileSync(join(here, "index.html"), "utf8")
+        .replace(/<meta charset[^>]*>/, (tag) => `${tag}\n    <meta http-equiv="Content-Security-Policy" content="${policy}" />`)
+        .replace(/ *<script[^>]*><\/script>\n/, () => `    <style>${css}</style>\n`)
+        .replace(/<\/body>/, () => `${DATA}\n    <script type="module">${code}</script>\n  </body>`);
+      this.emitFile({ type: "asset", fileName: "standalone.html", source });
+    },
+  };
+}
+
 // One script and one style sheet: the self-contained file embeds both.
 export default defineConfig({
   base: "./",
-  plugins: [licenses()],
+  plugins: [licenses(), standalone()],
   build: {
     target: "es2022",
     // `dist` is in git, with nothing in it: what was there before is removed by the script `build`.

@@ -5,8 +5,9 @@ import { AnswerError, type DataSource, type ExactKey, type TileKey } from "./sou
 export const EMBEDDED_ID = "ouzel-data";
 
 /**
- * Answers inside of the file: an object from each request, as the server would be asked, to its answer; of tiles, base64.
- * Questions are keyed by `ask` and their canonical JSON.
+ * Answers inside of the file: an object from each request, as the server would be asked, to its answer; of tiles, base64
+ * of what may be compressed with gzip. Questions are keyed by `api/ask?` and their canonical JSON; one that the run cannot
+ * answer holds `{ error }`.
  */
 export class EmbeddedSource implements DataSource {
   private readonly answers: Record<string, unknown>;
@@ -26,12 +27,7 @@ export class EmbeddedSource implements DataSource {
 
   async status(since: number): Promise<Status> {
     // Nothing ever changes in a file.
-    if (0 < since) return new Promise(() => undefined);
-    const meta = await this.meta();
-    const known = (await this.callPaths(0)).length;
-    const done = { done: 1, total: 1, complete: true };
-    const status = { generation: 1, tiles: done, call_paths_known: known, report: "ready", notices: [] };
-    return (this.answers["api/status"] as Status | undefined) ?? (meta ? status : status);
+    return 0 < since ? new Promise(() => undefined) : this.get("api/status");
   }
 
   async callPaths(from: number): Promise<[number, number][]> {
@@ -41,15 +37,15 @@ export class EmbeddedSource implements DataSource {
 
   async tile({ level, tile, block }: TileKey): Promise<ArrayBuffer | null> {
     const text = this.answers[`api/tile?level=${level}&tile=${tile}&block=${block}`];
-    return typeof text === "string" ? bytes(text) : null;
+    return typeof text === "string" ? unpacked(bytes(text)) : null;
   }
 
   async exact(_: ExactKey): Promise<ArrayBuffer | null> {
     return null;
   }
 
-  async messages(): Promise<Messages> {
-    return (this.answers["api/messages"] as Messages | undefined) ?? { arrows: [] };
+  messages(): Promise<Messages> {
+    return this.get("api/messages");
   }
 
   topology(): Promise<Topology> {
@@ -62,11 +58,9 @@ export class EmbeddedSource implements DataSource {
   }
 
   ask<T>(question: Question): Promise<Envelope<T>> {
-    const whole = Object.keys(question.selection).length === 0;
-    const exact = this.answers[`api/ask?${canonical(question)}`];
-    if (exact !== undefined) return Promise.resolve(exact as Envelope<T>);
-    if (whole) return this.get(`api/ask?${question.question}`);
-    return Promise.reject(new AnswerError("This file holds answers for the whole run only; `ouzel view TRACE` answers for any selection.", 404));
+    const found = this.answers[`api/ask?${canonical(question)}`] as Envelope<T> | { error: string } | undefined;
+    if (found === undefined) return Promise.reject(new AnswerError("This file does not hold the answer: only those for everything it shows. `ouzel view TRACE` answers for any selection.", 404));
+    return "error" in found ? Promise.reject(new AnswerError(found.error, 422)) : Promise.resolve(found);
   }
 
   private get<T>(key: string): Promise<T> {
@@ -87,4 +81,11 @@ export function canonical(value: unknown): string {
 
 function bytes(base64: string): ArrayBuffer {
   return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
+}
+
+/** Tiles that are compressed, and others, as they were. */
+function unpacked(content: ArrayBuffer): Promise<ArrayBuffer> {
+  const [first, second] = new Uint8Array(content, 0, 2);
+  if (first !== 0x1f || second !== 0x8b) return Promise.resolve(content);
+  return new Response(new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { gzipSync } from "node:zlib";
 import { canonical, EmbeddedSource } from "../../src/data/embedded.ts";
 import { bytes, duration, exactNs, instant, ticks } from "../../src/format.ts";
 import { layRows, rowAt } from "../../src/timeline/rows.ts";
@@ -39,8 +40,16 @@ test("marked ranks alone, and an order by a metric", () => {
 
 test("a file answers for the whole run and says what it does not hold", async () => {
   const question = { question: "profile", options: { top: 0 }, selection: {} };
-  const source = new EmbeddedSource({ "api/ask?profile": { data: 1 }, [`api/ask?${canonical({ ...question, selection: { ranks: "1" } })}`]: { data: 2 } });
+  const refused = { question: "report", options: {}, selection: {} };
+  const tile = new Uint8Array([79, 90, 84, 49]);
+  const packed = btoa(String.fromCharCode(...gzipSync(tile)));
+  const source = new EmbeddedSource({ "api/tile?level=0&tile=1&block=2": packed, [`api/ask?${canonical(refused)}`]: { error: "no calls" }, [`api/ask?${canonical(question)}`]: { data: 1 }, [`api/ask?${canonical({ ...question, selection: { ranks: "1" } })}`]: { data: 2 } });
   assert.deepEqual(await source.ask(question), { data: 1 });
   assert.deepEqual(await source.ask({ ...question, selection: { ranks: "1" } }), { data: 2 });
-  await assert.rejects(source.ask({ ...question, selection: { ranks: "2" } }), /whole run/);
+  await assert.rejects(source.ask({ ...question, selection: { ranks: "2" } }), /does not hold/);
+  await assert.rejects(source.ask({ ...question, options: {} }), /does not hold/);
+  await assert.rejects(source.ask(refused), /no calls/);
+  await assert.rejects(source.messages(), /does not hold/);
+  assert.deepEqual(new Uint8Array((await source.tile({ level: 0, tile: 1, block: 2 })) ?? []), tile);
+  assert.equal(await source.tile({ level: 1, tile: 1, block: 2 }), null);
 });
