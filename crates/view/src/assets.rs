@@ -1,5 +1,7 @@
 //! The page's files: embedded in the program, or for its development read from a folder.
 
+use flate2::read::GzDecoder;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Names and contents of the page, compressed; empty if it was not built.
@@ -41,6 +43,17 @@ impl Assets {
     /// The folder that the environment names, else what is embedded.
     pub fn new() -> Self {
         std::env::var_os(FOLDER_VARIABLE).map_or(Assets::Embedded, |folder| Assets::Folder(folder.into()))
+    }
+
+    /// The page as one file that lacks its data; `None` if it is not built.
+    pub fn standalone(&self) -> Option<String> {
+        let asset = self.find("standalone.html")?;
+        let mut text = String::new();
+        if asset.is_packed {
+            GzDecoder::new(&*asset.bytes).read_to_string(&mut text).ok()?;
+            return Some(text);
+        }
+        String::from_utf8(asset.bytes).ok()
     }
 
     /// The file of this name; `None` if there is none.

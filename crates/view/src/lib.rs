@@ -13,6 +13,7 @@
 mod asked;
 mod assets;
 mod exact;
+mod file;
 mod messages;
 mod meta;
 mod news;
@@ -22,6 +23,7 @@ mod run;
 mod server;
 mod store;
 
+pub use file::{FileError, ViewFile, view_file};
 pub use run::{Answers, Ask, AskedPart, Refusal, Run};
 pub use server::{Listen, Settings};
 

@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use ouzel::analyses::semantics::{Category, Class, Family, Semantics};
-use ouzel::model::{Definitions, LocationId, LocationKind, Region, RegionId, short_name};
+use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Region, RegionId, short_name};
 use ouzel_plot::colour::{self, Colour};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -53,6 +53,15 @@ impl Rows {
             (location.rank.is_none(), location.rank, location.kind, location.group, id)
         });
         Rows { locations }
+    }
+
+    /// Those that a filter selects.
+    pub fn selected(mut self, definitions: &Definitions, filter: &Filter) -> Self {
+        if let Some(ranks) = &filter.ranks {
+            self.locations
+                .retain(|&id| definitions.location(id).rank.is_some_and(|rank| ranks.contains(rank)));
+        }
+        self
     }
 
     /// For each row the first of its rank, if that is another one.

@@ -62,7 +62,9 @@ impl News {
             },
             "time_ns": [0, end_ns],
             "call_paths_known": n_call_paths,
-            "notices": notices,
+            "notices": notices.iter().map(|message| {
+                json!({"level": "medium", "code": "timeline", "message": message, "count": 1})
+            }).collect::<Vec<_>>(),
         })
     }
 

@@ -14,7 +14,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::Progress;
-use ouzel::model::LocationId;
+use ouzel::model::{Filter, LocationId};
 use ouzel::{Options, Trace};
 use ouzel_tiles::Tiles;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// More messages than these are no arrows: nobody could tell them apart.
-const MAX_ARROWS: u64 = 2000;
+pub(crate) const MAX_ARROWS: u64 = 2000;
 
 /// A request that was admitted.
 #[derive(Debug)]
@@ -54,8 +54,15 @@ pub(crate) struct Routes {
 
 impl Routes {
     pub fn new(runs: Vec<Run>, answers: Arc<dyn Answers>) -> Self {
+        Routes::selecting(runs, answers, &Filter::default())
+    }
+
+    /// Rows of the ranks that `filter` selects.
+    pub fn selecting(runs: Vec<Run>, answers: Arc<dyn Answers>, filter: &Filter) -> Self {
         let viewed = |run: Run| {
-            let rows = run.trace().map(|trace| Rows::new(trace.definitions())).unwrap_or_default();
+            let of =
+                |trace: &Arc<Trace>| Rows::new(trace.definitions()).selected(trace.definitions(), filter);
+            let rows = run.trace().map(of).unwrap_or_default();
             let news = Arc::<News>::default();
             let tiles = run.trace().map(|trace| {
                 // Ticks are exact for all whole seconds, and so is their length.
@@ -79,7 +86,8 @@ impl Routes {
         let with_tiles =
             |viewed: &Viewed| Some((Arc::clone(viewed.run.trace()?), Arc::clone(viewed.tiles.as_ref()?)));
         let passes: Vec<(Arc<Trace>, Arc<TileStore>)> = self.runs.iter().filter_map(with_tiles).collect();
-        let work = move || passes.iter().for_each(|(trace, store)| make_tiles(trace, store));
+        let work =
+            move || passes.iter().for_each(|(trace, store)| make_tiles(trace, store, &Filter::default()));
         std::thread::Builder::new().name("tiles".to_owned()).spawn(work).map(drop)
     }
 
@@ -210,9 +218,10 @@ fn tiles_of(trace: &Trace) -> Tiles {
 }
 
 /// One pass; rows appear in `store` while it runs.
-fn make_tiles(trace: &Trace, store: &Arc<TileStore>) {
+pub(crate) fn make_tiles(trace: &Trace, store: &Arc<TileStore>, filter: &Filter) {
     let tiles = tiles_of(trace).into_sink(Arc::clone(store) as Arc<_>);
-    store.complete(match trace.ask(tiles, &Options::default()) {
+    let options = Options { filter: filter.clone(), ..Options::default() };
+    store.complete(match trace.ask(tiles, &options) {
         Ok(answer) => answer.notices.into_iter().map(|notice| notice.message).collect(),
         Err(error) => vec![format!("the timeline is incomplete: {error}")],
     });

@@ -86,6 +86,12 @@ impl TileStore {
         rows.iter().take(TILE_ROWS).flatten().any(|row| level < row.finest())
     }
 
+    /// The finest level that any row has; `None` without rows.
+    pub fn finest(&self) -> Option<u32> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.tiles.iter().flatten().map(LocationTiles::finest).min()
+    }
+
     /// From the first enter to the last leave of a location, if it was read.
     pub fn span(&self, location: LocationId) -> Option<(Ticks, Ticks)> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);

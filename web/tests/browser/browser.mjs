@@ -8,7 +8,7 @@ import { readTruth, serve } from "../mock-server.mjs";
 export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 export const PROGRAM = process.env.OUZEL ?? join(REPOSITORY, "target/debug/ouzel");
 export const TRACE = join(REPOSITORY, "testdata/zoo/halo3d/faulty");
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"];
+export const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--enable-unsafe-swiftshader"];
 
 /** Whether `ouzel view` serves, not the mock: OUZEL_SERVER=real. */
 export const REAL = process.env.OUZEL_SERVER === "real";

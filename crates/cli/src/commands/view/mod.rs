@@ -11,7 +11,8 @@ use crate::terminal::style::shown;
 use anyhow::Context;
 use asker::Asker;
 use clap::Args;
-use ouzel_view::{Listen, Run, Settings, serve};
+use ouzel_view::{Listen, Run, Settings, serve, view_file};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ pub const COMMAND: Command = Command::about_a_run::<ViewArgs>("view", &[Need::Ca
 Examples:
   ouzel view scorep-run/                       opens a browser, or prints the address
   ouzel view before/ after/                    two runs
+  ouzel view scorep-run/ -o view.html          one file to keep or send, which any browser shows
   ouzel view scorep-run/ --no-open --port 8000
   ouzel view scorep-run/ --listen unix:ouzel-view/socket
 
@@ -51,7 +53,14 @@ pub struct ViewArgs {
     /// End when nobody has asked anything for so long, e.g. 30m
     #[arg(long, value_name = "TIME", default_value = "2h", value_parser = idle)]
     pub idle: Duration,
+
+    /// With --output: most bytes of the file; more show finer times [default: 20M]
+    #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes, requires = "output")]
+    pub detail: Option<u64>,
 }
+
+/// Bytes of a file, unless told otherwise: what mail still takes.
+const DETAIL_BYTES: u64 = 20_000_000;
 
 /// `unix:PATH`.
 #[derive(Debug, Clone)]
@@ -79,7 +88,12 @@ impl Question for ViewArgs {
     fn check(&self, common: &LowCommon, format: OutputFormat) -> Result<(), &'static str> {
         match (format, &common.output) {
             (OutputFormat::Table, None) => Ok(()),
-            _ => Err("view shows runs in a browser; --output and --format do not apply"),
+            (OutputFormat::Html, Some(_)) if !self.others.is_empty() => Err("a file shows one run"),
+            (OutputFormat::Html, Some(_)) if self.listen.is_some() || self.port.is_some() || self.no_open => {
+                Err("--listen, --port and --no-open are for the server; with --output there is none")
+            }
+            (OutputFormat::Html, Some(_)) => Ok(()),
+            _ => Err("view shows runs in a browser: no format applies, and --output names a .html file"),
         }
     }
 
@@ -88,7 +102,24 @@ impl Question for ViewArgs {
     }
 }
 
+/// Writes one file that shows what is selected.
+fn write_file(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
+    let run = opened(Found::at(common, &common.path))?;
+    let asker = Asker::new(common.clone(), std::slice::from_ref(&run));
+    let file = view_file(run, Arc::new(asker), &common.filter, args.detail.unwrap_or(DETAIL_BYTES))?;
+    crate::session::write_text_as(common, &file.html)?;
+    if !common.quiet {
+        let mut to = std::io::stderr().lock();
+        // The file says it, too: it is complete if nobody reads this.
+        let _ = file.left_out.iter().try_for_each(|what| writeln!(to, "not in the file: {}", shown(what)));
+    }
+    Ok(Outcome::Complete)
+}
+
 fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
+    if common.outputs.answer.is_some() {
+        return write_file(common, args);
+    }
     let paths = std::iter::once(&common.path).chain(&args.others);
     let runs = paths.map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
     let any_port = 0;

@@ -1,0 +1,277 @@
+//! One self-contained file: the page, the answers that its panels begin with, and tiles as fine as its size allows.
+//!
+//! Law: what the file holds is what the server answers about the same part of the run. The page says what is left out.
+
+use crate::messages;
+use crate::meta::{TILE_BINS, TILE_ROWS};
+use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles};
+use crate::run::{Answers, Ask, Refusal, Run};
+use crate::store::TileStore;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use ouzel::engine::Progress;
+use ouzel::model::Filter;
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::sync::Arc;
+
+/// Where the page holds its data.
+const DATA: &str = "<!--ouzel-data-->";
+/// Room for what is written last: what is left out.
+const ROOM_OF_STATUS: u64 = 4 << 10;
+
+/// What panels ask about the whole run, the most important first. Names of options are sorted, as in the keys of the file.
+const QUESTIONS: [(&str, &str); 14] = [
+    ("report", "{}"),
+    ("info", "{}"),
+    ("profile", r#"{"top":0}"#),
+    ("call-tree", "{}"),
+    ("time-profile", r#"{"bins":100}"#),
+    ("iterations", "{}"),
+    ("clusters", "{}"),
+    ("comm-matrix", "{}"),
+    ("messages", r#"{"log":true}"#),
+    ("critical-path", "{}"),
+    ("profile", r#"{"per":"rank","top":0}"#),
+    ("profile", r#"{"call_paths":false,"per":"rank","top":0}"#),
+    ("profile", r#"{"call_paths":true,"scope":"inclusive","top":0}"#),
+    ("profile", r#"{"call_paths":true,"scope":"exclusive","top":0}"#),
+];
+
+/// A file that shows a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewFile {
+    /// The page with its data.
+    pub html: String,
+    /// What it does not hold: texts for people.
+    pub left_out: Vec<String>,
+}
+
+/// Why there is no file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// This program holds no page.
+    #[error(
+        "the page of the viewer is not part of this program: build it with `cargo xtask web`, then Ouzel again"
+    )]
+    NotBuilt,
+    /// The page with the names of the run is larger than that.
+    #[error("the smallest file that shows this run has {0} bytes: allow more with --detail")]
+    TooLarge(u64),
+    /// The data cannot be written as JSON.
+    #[error("{0}")]
+    Data(String),
+}
+
+/// A file of at most `most_bytes` that shows what `filter` selects of `run`.
+///
+/// # Errors
+/// If the page is not built, or if not even the coarsest picture has room.
+pub fn view_file(
+    run: Run,
+    answers: Arc<dyn Answers>,
+    filter: &Filter,
+    most_bytes: u64,
+) -> Result<ViewFile, FileError> {
+    let routes = Routes::selecting(vec![run], answers, filter);
+    let template = routes.assets.standalone().ok_or(FileError::NotBuilt)?;
+    let (head, tail) = template.split_once(DATA).ok_or(FileError::NotBuilt)?;
+    let viewed = routes.runs.first().ok_or(FileError::NotBuilt)?;
+    if let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) {
+        make_tiles(trace, store, filter);
+    }
+    let (meta, status) = about(&routes, viewed, filter);
+    let room = most_bytes.saturating_sub(ROOM_OF_STATUS + template.len() as u64);
+    let mut file = Filling { room, used: 0, parts: Vec::new(), left_out: Vec::new() };
+    file.needed("api/meta", &meta.to_string())?;
+    if let Some(store) = &viewed.tiles {
+        file.needed("api/call-paths?from=0", &json!({"call_paths": store.call_paths(0)}).to_string())?;
+    }
+    file.answers(&routes)?;
+    file.messages(viewed, &meta);
+    file.tiles(viewed, &meta);
+    file.left_out.push(
+        "answers about a part of what is shown, other metrics than time, and the exact calls of a rank; \
+         `ouzel view` of the trace has them"
+            .to_owned(),
+    );
+    let data = file.closed(status);
+    let html = format!("{head}<script type=\"application/json\" id=\"ouzel-data\">{data}</script>{tail}");
+    Ok(ViewFile { html, left_out: file.left_out })
+}
+
+/// The documents about the run, of the part that is selected.
+fn about(routes: &Routes, viewed: &Viewed, filter: &Filter) -> (Value, Value) {
+    let (mut meta, mut status) = (routes.meta(viewed), viewed.news.now());
+    if viewed.tiles.is_some() {
+        meta["n_locations"] = viewed.rows.locations.len().into();
+        meta["tiles"]["n_levels"] = status["tiles"]["n_levels"].clone();
+        let end = meta["time_ns"][1].as_u64().unwrap_or(0);
+        let (from, to) = filter.time_ns.unwrap_or((0, end));
+        meta["time_ns"] = json!([from.min(end), to.min(end)]);
+        status["time_ns"] = meta["time_ns"].clone();
+    }
+    (meta, status)
+}
+
+/// The data of a file while it is put together.
+struct Filling {
+    room: u64,
+    used: u64,
+    parts: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl Filling {
+    /// Puts an answer in, if `room` is enough for it and what there is.
+    fn put(&mut self, key: &str, json: &str, room: u64) -> Result<(), u64> {
+        let part = format!("{}:{}", compact(&Value::from(key).to_string()), compact(json));
+        let used = self.used + part.len() as u64 + 1;
+        if room < used {
+            return Err(used);
+        }
+        self.used = used;
+        self.parts.push(part);
+        Ok(())
+    }
+
+    fn needed(&mut self, key: &str, json: &str) -> Result<(), FileError> {
+        let all = self.room;
+        self.put(key, json, all).map_err(FileError::TooLarge)
+    }
+
+    /// Answers may fill half of the file, so that the timeline has the other half.
+    fn answers(&mut self, routes: &Routes) -> Result<(), FileError> {
+        let room = self.used + (self.room - self.used) / 2;
+        for (question, options) in QUESTIONS {
+            let data = |error: &dyn std::fmt::Display| FileError::Data(error.to_string());
+            let options_of = serde_json::from_str(options).map_err(|error| data(&error))?;
+            let ask = Ask { question: question.to_owned(), options: options_of, ..Ask::default() };
+            let answer = match routes.answers.ask(&ask, &Arc::default()) {
+                Ok(bytes) => String::from_utf8(bytes).map_err(|error| data(&error))?,
+                Err(Refusal::Question(error) | Refusal::Run(error)) => json!({"error": error}).to_string(),
+            };
+            let key =
+                format!("api/ask?{{\"options\":{options},\"question\":\"{question}\",\"selection\":{{}}}}");
+            if self.put(&key, &answer, room).is_err() {
+                self.left_out.push(format!("the answer of `{question}`, which has {} bytes", answer.len()));
+            }
+        }
+        Ok(())
+    }
+
+    fn messages(&mut self, viewed: &Viewed, meta: &Value) {
+        let Some(trace) = viewed.run.trace() else { return };
+        let ns = |at: usize| meta["time_ns"][at].as_u64().unwrap_or(0);
+        let limit = usize::try_from(MAX_ARROWS).unwrap_or(usize::MAX);
+        let rows = &viewed.rows.locations;
+        match messages::messages(trace, rows, (ns(0), ns(1)), limit, &Progress::default()) {
+            Ok(arrows) if arrows.get("arrows").is_some() => {
+                if self.put("api/messages", &arrows.to_string(), self.room).is_err() {
+                    self.left_out.push("messages in the timeline".to_owned());
+                }
+            }
+            Ok(_) => self.left_out.push(format!("messages in the timeline: more than {MAX_ARROWS}")),
+            Err(error) => self.left_out.push(format!("messages in the timeline: {error}")),
+        }
+    }
+
+    /// Whole levels, the coarsest first.
+    fn tiles(&mut self, viewed: &Viewed, meta: &Value) {
+        let Some(store) = &viewed.tiles else { return };
+        let known = viewed.news.known();
+        let ticks = |at: usize| (meta["time_ns"][at].as_u64().unwrap_or(0) as f64 / known.bin0_ns) as u64;
+        let finest = store.finest().unwrap_or(0);
+        let mut reached = None;
+        for level in (finest..known.n_levels).rev() {
+            let used = (self.used, self.parts.len());
+            if !self.level(store, level, (ticks(0), ticks(1)), viewed.rows.locations.len()) {
+                self.used = used.0;
+                self.parts.truncate(used.1);
+                break;
+            }
+            reached = Some(level);
+        }
+        match reached {
+            Some(0) => {}
+            Some(level) => {
+                let ns = known.bin0_ns * 2_f64.powi(level.cast_signed());
+                self.left_out.push(format!("the timeline in bins of less than {} µs", (ns / 1e3).ceil()));
+            }
+            None => self.left_out.push("the timeline".to_owned()),
+        }
+    }
+
+    /// All tiles of a level between two times; `false` if they have no room.
+    fn level(&mut self, store: &TileStore, level: u32, (from, to): (u64, u64), n_rows: usize) -> bool {
+        let tile_at = |tick: u64| (tick >> level) / TILE_BINS as u64;
+        for tile in tile_at(from)..=tile_at(to) {
+            for block in 0..n_rows.div_ceil(TILE_ROWS) {
+                let Some(bytes) = store.tile(level, tile, block) else { continue };
+                let key = format!("api/tile?level={level}&tile={tile}&block={block}");
+                let text = format!("\"{}\"", BASE64.encode(packed(&bytes)));
+                if self.put(&key, &text, self.room).is_err() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The object of all answers, the status with what is left out as the last one.
+    fn closed(&mut self, mut status: Value) -> String {
+        let left_out = self.left_out.iter().map(|what| {
+            json!({"level": "low", "code": "left-out", "message": format!("Not in this file: {what}."), "count": 1})
+        });
+        if let Some(notices) = status["notices"].as_array_mut() {
+            notices.extend(left_out);
+        }
+        self.parts.push(format!("\"api/status\":{}", compact(&status.to_string())));
+        format!("{{{}}}", self.parts.join(","))
+    }
+}
+
+/// Compressed, or as it is if that fails: the page reads both.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_else(|_| bytes.to_vec())
+}
+
+/// JSON without space between its words, and without `<`, which could end the element that holds it.
+fn compact(json: &str) -> String {
+    let (mut out, mut in_string, mut is_escaped) = (String::with_capacity(json.len()), false, false);
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            ' ' | '\n' | '\r' | '\t' if !in_string => {}
+            _ => out.push(c),
+        }
+        in_string ^= c == '"' && !is_escaped;
+        is_escaped = in_string && c == '\\' && !is_escaped;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_json_has_the_same_values_and_ends_no_element() {
+        let value = json!({"a b": [1, -2.5e-3, "x \\\" </script><!-- \n y"], "c\\": {"d": null}});
+        let text = compact(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.contains('<') && !text.contains('\n'), "{text}");
+        assert_eq!(text.matches(' ').count(), 5, "those of strings: {text}");
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn a_part_without_room_is_not_put_in() {
+        let mut file = Filling { room: 20, used: 0, parts: Vec::new(), left_out: Vec::new() };
+        assert_eq!(file.put("a", "[1]", 20), Ok(()));
+        assert_eq!(file.put("b", "\"0123456789\"", 20), Err(25));
+        assert_eq!((file.used, file.closed(json!({}))), (8, "{\"a\":[1],\"api/status\":{}}".to_owned()));
+    }
+}
