@@ -4,21 +4,26 @@
 
 use crate::messages;
 use crate::meta::{TILE_BINS, TILE_ROWS};
-use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles};
+use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles, tile_of};
 use crate::run::{Answers, Ask, Refusal, Run};
 use crate::store::TileStore;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ouzel::Trace;
 use ouzel::engine::Progress;
-use ouzel::model::Filter;
+use ouzel::model::{Filter, units};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::sync::Arc;
 
 /// Where the page holds its data.
 const DATA: &str = "<!--ouzel-data-->";
+/// More tiles of a level fit into no file.
+const MOST_TILES: usize = 1 << 20;
+/// Passes for the tiles of one level.
+const MOST_PASSES: usize = 64;
 /// Room for what is written last: what is left out.
 const ROOM_OF_STATUS: u64 = 4 << 10;
 
@@ -91,10 +96,10 @@ pub fn view_file(
     }
     file.answers(&routes)?;
     file.messages(viewed, &meta);
-    file.tiles(viewed, &meta);
+    file.tiles(viewed, &meta, filter);
     file.left_out.push(
         "answers about a part of what is shown, other metrics than time, and the exact calls of a rank; \
-         `ouzel view` of the trace has them"
+         `ouzel view TRACE` has them"
             .to_owned(),
     );
     let data = file.closed(status);
@@ -178,16 +183,20 @@ impl Filling {
         }
     }
 
-    /// Whole levels, the coarsest first.
-    fn tiles(&mut self, viewed: &Viewed, meta: &Value) {
-        let Some(store) = &viewed.tiles else { return };
+    /// Whole levels, the coarsest first. Below the stored ones, each tile is a pass over the whole run.
+    fn tiles(&mut self, viewed: &Viewed, meta: &Value, filter: &Filter) {
+        let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else { return };
+        let most_passes = if *filter == Filter::default() { MOST_PASSES } else { 0 };
         let known = viewed.news.known();
         let ticks = |at: usize| (meta["time_ns"][at].as_u64().unwrap_or(0) as f64 / known.bin0_ns) as u64;
-        let finest = store.finest().unwrap_or(0);
         let mut reached = None;
-        for level in (finest..known.n_levels).rev() {
+        for level in (0..known.n_levels).rev() {
             let used = (self.used, self.parts.len());
-            if !self.level(store, level, (ticks(0), ticks(1)), viewed.rows.locations.len()) {
+            let keys = keys(level, (ticks(0), ticks(1)), viewed.rows.locations.len());
+            let is_stored = store.finest().is_none_or(|finest| finest <= level);
+            let has_room =
+                (is_stored || keys.len() <= most_passes) && self.level(viewed, (trace, store), &keys);
+            if !has_room {
                 self.used = used.0;
                 self.parts.truncate(used.1);
                 break;
@@ -198,23 +207,26 @@ impl Filling {
             Some(0) => {}
             Some(level) => {
                 let ns = known.bin0_ns * 2_f64.powi(level.cast_signed());
-                self.left_out.push(format!("the timeline in bins of less than {} µs", (ns / 1e3).ceil()));
+                let bin = units::time(ns.ceil() as u64);
+                self.left_out.push(format!("the timeline in bins of less than {bin}"));
             }
             None => self.left_out.push("the timeline".to_owned()),
         }
     }
 
-    /// All tiles of a level between two times; `false` if they have no room.
-    fn level(&mut self, store: &TileStore, level: u32, (from, to): (u64, u64), n_rows: usize) -> bool {
-        let tile_at = |tick: u64| (tick >> level) / TILE_BINS as u64;
-        for tile in tile_at(from)..=tile_at(to) {
-            for block in 0..n_rows.div_ceil(TILE_ROWS) {
-                let Some(bytes) = store.tile(level, tile, block) else { continue };
-                let key = format!("api/tile?level={level}&tile={tile}&block={block}");
-                let text = format!("\"{}\"", BASE64.encode(packed(&bytes)));
-                if self.put(&key, &text, self.room).is_err() {
-                    return false;
+    /// Tiles of a level; `false` if they have no room, or cannot be read.
+    fn level(&mut self, viewed: &Viewed, of: (&Trace, &Arc<TileStore>), keys: &[TileKey]) -> bool {
+        for &(level, tile, block) in keys {
+            match tile_of(viewed, of, (level, tile, block), &Progress::default()) {
+                Ok(Some(bytes)) => {
+                    let key = format!("api/tile?level={level}&tile={tile}&block={block}");
+                    let text = format!("\"{}\"", BASE64.encode(packed(&bytes)));
+                    if self.put(&key, &text, self.room).is_err() {
+                        return false;
+                    }
                 }
+                Ok(None) => {}
+                Err(_) => return false,
             }
         }
         true
@@ -231,6 +243,19 @@ impl Filling {
         self.parts.push(format!("\"api/status\":{}", compact(&status.to_string())));
         format!("{{{}}}", self.parts.join(","))
     }
+}
+
+/// Level, number along time, and block of rows.
+type TileKey = (u32, u64, usize);
+
+/// The tiles of a level between two times.
+fn keys(level: u32, (from, to): (u64, u64), n_rows: usize) -> Vec<TileKey> {
+    let tile_at = |tick: u64| (tick >> level) / TILE_BINS as u64;
+    let tiles = tile_at(from)..=tile_at(to);
+    tiles
+        .flat_map(|tile| (0..n_rows.div_ceil(TILE_ROWS)).map(move |block| (level, tile, block)))
+        .take(MOST_TILES)
+        .collect()
 }
 
 /// Compressed, or as it is if that fails: the page reads both.

@@ -126,16 +126,10 @@ impl Routes {
             return Err("a profile has no times".to_owned());
         };
         let found = match (u32::try_from(level), usize::try_from(block)) {
-            // While the pass runs, coarse bins are what there is.
-            (Ok(level), Ok(block)) if viewed.news.known().is_complete && store.is_coarse(level, block) => {
-                let rows: Vec<LocationId> =
-                    viewed.rows.locations.chunks(meta::TILE_ROWS).nth(block).unwrap_or_default().to_vec();
-                match exact::tile((trace, tiles_of(trace), store), &rows, (level, tile), progress) {
-                    Ok(bytes) => Some(bytes),
-                    Err(error) => return Ok(Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error)),
-                }
-            }
-            (Ok(level), Ok(block)) => store.tile(level, tile, block),
+            (Ok(level), Ok(block)) => match tile_of(viewed, (trace, store), (level, tile, block), progress) {
+                Ok(found) => found,
+                Err(error) => return Ok(Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error)),
+            },
             _ => None,
         };
         Ok(match found {
@@ -209,6 +203,25 @@ impl Routes {
             Err(Refusal::Run(message)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &message),
         })
     }
+}
+
+/// A tile by its level, its number along time and its block of rows; `None` if there is none yet.
+///
+/// # Errors
+/// Why the events of a fine tile cannot be read, for people.
+pub(crate) fn tile_of(
+    viewed: &Viewed,
+    (trace, store): (&Trace, &Arc<TileStore>),
+    (level, tile, block): (u32, u64, usize),
+    progress: &Progress,
+) -> Result<Option<Vec<u8>>, String> {
+    // While the pass runs, coarse bins are what there is.
+    if !viewed.news.known().is_complete || !store.is_coarse(level, block) {
+        return Ok(store.tile(level, tile, block));
+    }
+    let rows: Vec<LocationId> =
+        viewed.rows.locations.chunks(meta::TILE_ROWS).nth(block).unwrap_or_default().to_vec();
+    exact::tile((trace, tiles_of(trace), store), &rows, (level, tile), progress).map(Some)
 }
 
 /// The tiles of a trace, by the categories of its regions.

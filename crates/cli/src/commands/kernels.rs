@@ -31,7 +31,8 @@ Times are those of the operations on the device; operations of several streams t
 The page also shows time by type, copies by direction, the longest queue of each stream and launch delays:
 from the end of a launch until its operation begins. CSV and Parquet have the first table.
 
-An operation belongs to the step in which it is launched; one whose launch is unknown, to that in which it begins.
+An operation belongs to the step in which it is launched; one whose launch is unknown, to that in
+which it begins.
 Steps have the number that PyTorch gives them, that at the end of the range's name, or count from 0.")]
 pub struct KernelsArgs {
     /// One row for each kernel, operator or scope that launches
