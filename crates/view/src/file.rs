@@ -297,6 +297,9 @@ mod tests {
         let mut file = Filling { room: 20, used: 0, parts: Vec::new(), left_out: Vec::new() };
         assert_eq!(file.put("a", "[1]", 20), Ok(()));
         assert_eq!(file.put("b", "\"0123456789\"", 20), Err(25));
-        assert_eq!((file.used, file.closed(json!({}))), (8, "{\"a\":[1],\"api/status\":{}}".to_owned()));
+        assert_eq!(
+            (file.used, file.closed(json!({"notices": []}))),
+            (8, "{\"a\":[1],\"api/status\":{\"notices\":[]}}".to_owned())
+        );
     }
 }

@@ -32,5 +32,6 @@ mod rules;
 mod run;
 mod selection;
 mod topologies;
+mod view;
 mod zoo;
 mod zoo_sampled;
