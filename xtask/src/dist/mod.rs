@@ -14,7 +14,7 @@ mod stage;
 mod symbols;
 
 use crate::runner::output;
-use crate::{setup, workspace};
+use crate::{setup, web, workspace};
 use anyhow::{Context, Result, bail, ensure};
 use products::Build;
 use std::fs;
@@ -58,6 +58,9 @@ pub fn run(words: &[String]) -> Result<()> {
     let out = out.unwrap_or_else(|| folder.join("out"));
     fs::create_dir_all(&out).with_context(|| format!("{out:?} cannot be created"))?;
     let mut skipped = Vec::new();
+    if let Err(why) = web::run(&[]) {
+        skipped.push(format!("page of the viewer: {why:#}"));
+    }
     let tools = setup::install_dist_tools(&root);
     let tools = tools.map_err(|why| skipped.push(format!("programs from PyPI: {why:#}"))).ok();
     let build = Build::new(&root, &folder, epoch(&root)?, tools)?;
