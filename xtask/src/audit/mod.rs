@@ -56,6 +56,7 @@ const TOOLS: &[&str] = &["MPL-2.0", "NCSA"];
 const SEVERAL_VERSIONS: &[(&str, &str)] = &[
     ("embedded-io", "postcard asks for both"),
     ("getrandom", "tempfile and ahash are one step ahead of the others"),
+    ("gimli", "framehop is one step behind addr2line"),
     ("miniz_oxide", "png and flate2 ask for different ones"),
     ("r-efi", "comes with getrandom, on UEFI only"),
     ("syn", "procedural macros, at build time only"),
