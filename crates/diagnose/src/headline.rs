@@ -1,9 +1,9 @@
 //! The run in a sentence: the first statement of every page about it.
 //!
-//! Law: what was not recorded is never called insignificant.
+//! Law: what was not recorded is never called insignificant, and what is only possible never certain.
 
-use crate::findings::Findings;
 use crate::findings::words::percent;
+use crate::findings::{Confidence, Findings};
 use crate::{RunCard, TrustCard};
 use ouzel_model::units;
 use serde::Serialize;
@@ -35,7 +35,12 @@ impl Headline {
             }
             (0, true) => format!("Nothing significant is lost in {span}"),
             (0, false) => format!("Nothing significant in what was recorded ({span})"),
-            _ => format!("{gain} of {span} ({}) can be recovered", percent(gain_fraction)),
+            _ => {
+                let mut gaining = findings.list.iter().filter(|finding| 0 < finding.gain_ns);
+                let is_bound = gaining.any(|finding| finding.confidence == Confidence::Possible);
+                let up_to = if is_bound { "Up to " } else { "" };
+                format!("{up_to}{gain} of {span} ({}) can be recovered", percent(gain_fraction))
+            }
         };
         Headline { text, incomplete: trust.incomplete_in_words(), gain_ns, gain_fraction }
     }

@@ -98,6 +98,10 @@ fn check(archive: &Path) {
     assert!(gains.is_sorted_by(|a, b| a >= b), "{of}: {gains:?} are in order");
     let together = number(&data["headline"]["gain_ns"]);
     assert!(gains.iter().all(|gain| *gain <= together), "{of}: {gains:?} are part of {together}");
+    let text = data["headline"]["text"].as_str().expect("a headline");
+    let is_possible = |it: &Value| it["confidence"] == "possible" && 0 < number(&it["gain_ns"]);
+    let is_bound = 0 < together && findings.iter().any(is_possible);
+    assert_eq!(text.starts_with("Up to "), is_bound, "{of}: {text}");
     for finding in findings {
         let is_about_code = finding["kind"] != "nothing_significant";
         let share = number(&finding["gain_ns"]) as f64 / run_ns.max(1) as f64;
