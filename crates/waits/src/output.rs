@@ -19,6 +19,7 @@ use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank,
+    units,
 };
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -343,9 +344,9 @@ fn report(messages: &MessageWaits, collectives: &CollectiveWaits, cx: &FinishCx<
         Level::Medium,
         NoticeCode::MessageOrder,
         format!(
-            "a message was received before it was sent, by up to {} ns: its wait ends with its call; --repair-clocks \
+            "a message was received before it was sent, by up to {}: its wait ends with its call; --repair-clocks \
              corrects clocks",
-            cx.clock().ns_from_ticks(worst)
+            units::time(cx.clock().ns_from_ticks(worst))
         ),
     );
     push(
@@ -381,7 +382,8 @@ fn report_one_sided(one_sided: &RmaWaits, cx: &FinishCx<'_>) {
         n,
         NoticeCode::MessageOrder,
         format!(
-            "a call was left before the end of the accesses or the lock that it waits for, by up to {worst} ns: its wait ends with it"
+            "a call was left before the end of the accesses or the lock that it waits for, by up to {}: its wait ends with it",
+            units::time(worst)
         ),
     );
     push(

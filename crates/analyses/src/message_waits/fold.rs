@@ -7,7 +7,7 @@ use crate::semantics::Semantics;
 use ouzel_engine::{
     Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Pairing, Scope, SettleCx,
 };
-use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap};
+use ouzel_model::{EventChunk, Level, Needs, Notice, NoticeCode, Remap, units};
 use serde::{Deserialize, Serialize};
 
 /// Message ends of the locations folded so far, and what is known of those that are settled.
@@ -107,9 +107,9 @@ fn report(cx: &FinishCx<'_>, output: &LateMessagesOutput) {
         return;
     }
     let text = format!(
-        "a message was received before it was sent, by up to {} ns: which rank waited for which is doubtful; \
+        "a message was received before it was sent, by up to {}: which rank waited for which is doubtful; \
          --repair-clocks corrects clocks",
-        cx.clock().ns_from_ticks(output.received_before_sent_worst)
+        units::time(cx.clock().ns_from_ticks(output.received_before_sent_worst))
     );
     let notice = Notice::new(Level::Medium, NoticeCode::MessageOrder, text);
     cx.notices.push(notice.times(output.received_before_sent));

@@ -15,8 +15,9 @@ use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
 use super::threads::uneven;
 use super::waiting::{Theme, Waiting, takes_lock};
-use super::words::{capitalised, plural};
+use super::words::capitalised;
 use super::work::{iterations, range_of};
+use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
 use ouzel_waits::WaitClass;
@@ -54,7 +55,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         // Between two samples in a call, it may have been left and entered again.
         (false, _) => format!("takes {}", cx.time(gain)),
         (true, 1) => format!("is called once and takes {}", cx.time(gain)),
-        (true, n) => format!("is called {n} times and takes {} on average", cx.time(gain / n)),
+        (true, n) => format!("is called {} times and takes {} on average", count(n), cx.time(gain / n)),
     };
     let mut values = vec![Quantity::ns("total", cx.ns(gain))];
     if cx.recorded.calls {
@@ -318,8 +319,8 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         evidence: vec![Evidence::new(
             match cx.recorded.calls {
                 true => format!(
-                    "{visits} call{} of {} on average",
-                    plural(visits),
+                    "{} of {} on average",
+                    counted(visits, "call", "calls"),
                     cx.time(total / visits.max(1))
                 ),
                 false => format!(

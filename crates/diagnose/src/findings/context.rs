@@ -13,6 +13,7 @@ use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
+use ouzel_model::units::counted;
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, Ticks, TimeRange, short_name,
     units,
@@ -334,16 +335,16 @@ impl<'a> Context<'a> {
         }
         if self.group.aligned_by == AlignedBy::ContextTrees && 1 < self.n_peers() {
             let reason = format!(
-                "{times} between {n} synchronisation{}, aligned in order and time as not every {} shows all of them",
-                words::plural(n),
+                "{times} between {}, aligned in order and time as not every {} shows all of them",
+                counted(n, "synchronisation", "synchronisations"),
                 self.peers_in_words().0
             );
             return (confidence.min(Confidence::Likely), reason);
         }
         let together = if self.n_peers() == 1 { "" } else { " together" };
         let reason = format!(
-            "{times} between {n} synchronisation{} that {} went through{together}",
-            words::plural(n),
+            "{times} between {} that {} went through{together}",
+            counted(n, "synchronisation", "synchronisations"),
             self.all_peers()
         );
         (confidence, reason)

@@ -207,7 +207,11 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
         other => (other, reason),
     };
     let mut evidence = vec![Evidence::new(
-        format!("{n_latest} different ranks come last in {n_phases} phases: the imbalance moves"),
+        format!(
+            "{} different ranks come last in {} phases: the imbalance moves",
+            units::count(n_latest),
+            units::count(n_phases)
+        ),
         "Σ over phases of (max − mean), compared with max − mean of the totals over the run",
         vec![
             Quantity::ns("imbalance of the phases", cx.ns(group.imbalance)),

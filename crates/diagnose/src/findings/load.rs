@@ -5,9 +5,10 @@ use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Evidence, FindingKind, Iterations, Quantity};
 use super::ranks::Ranks;
 use super::stages::{PhaseTimes, Stage};
-use super::words::{capitalised, plural};
+use super::words::capitalised;
 use super::work::{Uneven, iterations};
 use ouzel_analyses::semantics::Category;
+use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::Edit;
 use std::collections::BTreeMap;
@@ -20,7 +21,7 @@ pub(super) fn imbalance_evidence(cx: &Context<'_>, imbalance: u64, stages: &[&St
     let length: u64 = stages.iter().map(|stage| stage.length()).sum();
     let busy: u64 = stages.iter().map(|stage| stage.busy()).sum();
     Evidence::new(
-        format!("this part of the run has {n_phases} phase{} between synchronisations", plural(n_phases)),
+        format!("this part of the run has {} between synchronisations", counted(n_phases, "phase", "phases")),
         "imbalance = Σ over phases of (max busy − mean busy); busy is time not spent waiting or synchronising",
         vec![
             Quantity::ns("imbalance", cx.ns(imbalance)),
@@ -94,8 +95,10 @@ fn when(iterations: Option<&Iterations>) -> String {
     let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
     match ranges.as_slice() {
         [(0, last)] if last + 1 == *n_all => String::new(),
-        [(first, last)] if last + 1 == *n_all => format!(" from iteration {first} of {n_all} on"),
-        _ => format!(" in {n} of {n_all} iterations"),
+        [(first, last)] if last + 1 == *n_all => {
+            format!(" from iteration {} of {} on", count(*first), count(*n_all))
+        }
+        _ => format!(" in {} of {} iterations", count(n), count(*n_all)),
     }
 }
 

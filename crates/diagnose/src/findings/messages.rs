@@ -20,11 +20,12 @@ use super::message_waiting::{LATE, at_most_likely, base, others, rows_of, share_
 use super::ranks::Ranks;
 use super::stages::Stage;
 use super::waiting::Waiting;
-use super::words::{capitalised, percent, plural};
+use super::words::{capitalised, percent};
 use super::work::above_mean;
 use ouzel_analyses::communication_totals::MessageTotals;
 use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
 use ouzel_analyses::semantics::Category;
+use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
 use ouzel_waits::WaitClass;
@@ -515,7 +516,7 @@ fn small(
         remedy.push(Edit::Scale(EditedCode::with_callees(path), part));
     }
     draft.evidence.push(Evidence::new(
-        format!("{n_messages} message{} of {mean_bytes} bytes on average", plural(n_messages)),
+        format!("{} of {} bytes on average", counted(n_messages, "message", "messages"), count(mean_bytes)),
         "messages of the call / groups of them that go to one partner before the sender receives anything",
         vec![
             Quantity::count("messages", n_messages),

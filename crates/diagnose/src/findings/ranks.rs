@@ -1,5 +1,6 @@
 //! A set of ranks, as people write it and as programs read it.
 
+use ouzel_model::units::count;
 use serde::Serialize;
 
 /// World ranks, ascending.
@@ -32,12 +33,12 @@ impl Ranks {
         match self.list.as_slice() {
             [] => "no rank".to_owned(),
             [one] => format!("rank {one}"),
-            all if all.len() == n_all => format!("all {n_all} ranks"),
+            all if all.len() == n_all => format!("all {} ranks", count(n_all as u64)),
             many => {
                 let parts: Vec<&str> = self.ranges.split(',').collect();
                 match parts.get(..MAX_RANGES) {
                     Some(shown) if MAX_RANGES < parts.len() => {
-                        format!("{} ranks ({},…)", many.len(), shown.join(","))
+                        format!("{} ranks ({},…)", count(many.len() as u64), shown.join(","))
                     }
                     _ => format!("ranks {}", self.ranges),
                 }

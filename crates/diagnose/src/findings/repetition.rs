@@ -16,6 +16,7 @@ use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::Stage;
 use super::words::plural;
 use ouzel_analyses::semantics::Category;
+use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, CallPathTree};
 use std::collections::BTreeMap;
 
@@ -85,7 +86,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
         kind: FindingKind::IterationOutlier,
-        title: format!("{n} slow iteration{} of {}", plural(n), busy.len()),
+        title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(busy.len() as u64)),
         sentence: format!(
             "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst.",
             plural(n),
@@ -194,9 +195,10 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         kind: FindingKind::GrowthOverIterations,
         title: format!("Iterations get longer in {}", cx.name(path)),
         sentence: format!(
-            "The work per iteration grows from {} to {} over {n} iterations, on {}.",
+            "The work per iteration grows from {} to {} over {} iterations, on {}.",
             cx.time(ticks(line.first)),
             cx.time(ticks(line.last)),
+            count(n),
             if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) }
         ),
         saving: Saving::in_a_longer_run("Keeping it at the first value would save"),

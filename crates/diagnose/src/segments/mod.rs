@@ -342,7 +342,8 @@ fn alignment(group: &PhaseGroup, clock: &Clock) -> AlignmentCard {
         Alignment::Complete => (true, n_anchors, None),
         Alignment::UpTo { n_anchors, .. } => {
             let reason = format!(
-                "Only the first {n_anchors} synchronisations are the same on all ranks; the rest is one segment."
+                "Only the first {} synchronisations are the same on all ranks; the rest is one segment.",
+                units::count(n_anchors)
             );
             (false, n_anchors, Some(reason))
         }

@@ -10,7 +10,7 @@ use super::stack_changes::StackChanges;
 use super::{notices, read_error};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, IoMode, Level, LocationId, Notice, NoticeCode, ReadError,
-    ReadPlan, Ticks,
+    ReadPlan, Ticks, units,
 };
 use ouzel_otf2::LocalDefinitions;
 use ouzel_otf2::read::EventReader;
@@ -143,8 +143,11 @@ impl ChunkReader for Otf2Location<'_> {
         );
         let (found, declared) = (self.events.counts().events, self.opened.declared_events);
         if let Some(declared) = declared.filter(|&declared| self.ended && declared != found) {
-            let message =
-                format!("the location's definition declares {declared} events, its file has {found}");
+            let message = format!(
+                "the location's definition declares {}, its file has {}",
+                units::counted(declared, "event", "events"),
+                units::count(found)
+            );
             say(1, Level::Low, NoticeCode::WrongEventCount, message);
         }
         for ((kind, reference), count) in self.refs.take_undefined() {

@@ -13,7 +13,7 @@ use crate::position::u32_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, CommRank, EventKind, Level, LocationId, MessageEnd, MetricId,
     MetricValue, NamedRecord, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError,
-    RegionId, Ticks,
+    RegionId, Ticks, units,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -159,7 +159,11 @@ impl ChunkReader for ProjectionsLocation<'_> {
             say(Level::High, NoticeCode::DamagedEvents, message.to_owned(), 1, None);
         }
         if let Some(declared) = found.declared.filter(|&n| found.is_complete && n != found.n_lines) {
-            let message = format!("the log declares {declared} records and has {}", found.n_lines);
+            let message = format!(
+                "the log declares {} and has {}",
+                units::counted(declared, "record", "records"),
+                units::count(found.n_lines)
+            );
             let level = if found.n_lines < declared { Level::High } else { Level::Low };
             say(level, NoticeCode::WrongEventCount, message, 1, None);
         }
