@@ -514,14 +514,6 @@ impl WaitingClass {
 }
 
 impl ProfileReport {
-    /// What `ouzel` says of all shares in words: `computation 82.1 %`, most first.
-    pub fn shares_in_words(&self) -> Vec<String> {
-        self.shares
-            .iter()
-            .map(|share| format!("{} {}", share.kind.in_words(), percent(share.fraction)))
-            .collect()
-    }
-
     /// What efficiencies are made from where no run time is known.
     pub fn efficiency_note(&self) -> String {
         let threads = counted(self.profile.n_threads_compared, "thread", "threads");

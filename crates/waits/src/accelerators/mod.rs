@@ -226,11 +226,6 @@ pub struct AcceleratorsOutput {
 }
 
 impl AcceleratorsOutput {
-    /// Whether any stream has an operation.
-    pub fn has_operations(&self) -> bool {
-        self.records.values().any(|of| !of.operations.is_empty())
-    }
-
     /// What an operation of a call path is.
     fn activity(&self, path: CallPathId) -> Activity {
         let region = self.call_paths.region(path);
