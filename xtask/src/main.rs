@@ -11,6 +11,7 @@ mod dist;
 mod docs;
 mod fuzz;
 mod mutate;
+mod release;
 mod runner;
 mod setup;
 mod stopwatch;
@@ -37,6 +38,7 @@ usage: cargo xtask <chore>
   mutate ...       ask spoilt archives of all formats, and check what must hold; --help lists the options
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   dist ...         the archive, the packages and checksums that are handed to users; --help lists the options
+  release          whether a release could be made now: --dry-run
   web              build the page of the viewer into web/dist, with npm
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         "fuzz" => fuzz::run(rest),
         "dist" => dist::run(rest),
         "mutate" => mutate::run(rest),
+        "release" => release::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
         "web" => web::run(rest),

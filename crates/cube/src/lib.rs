@@ -41,3 +41,8 @@ pub use error::CubeError;
 pub use metric_rows::MetricRows;
 pub use tree_order::wide_order;
 pub use write::Writer;
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

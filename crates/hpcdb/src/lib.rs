@@ -43,3 +43,8 @@ pub use meta::{Function, Meta};
 pub use metrics::{Combine, Metric, ScopeType, Summary, ValueScope};
 pub use profile::{IdPart, Profile, ProfileDb, ProfileValue};
 pub use trace::{Line, Lines, SampleLayout, TimeField, TraceDb, TraceSample};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -73,3 +73,8 @@ pub use error::{ReadError, ReadErrorKind};
 pub use local_definitions::LocalDefinitions;
 pub use mapping::MappingTables;
 pub use notice::{Notice, NoticeKind};
+
+/// The examples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
