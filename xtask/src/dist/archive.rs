@@ -10,6 +10,20 @@ use std::process::Command;
 
 /// `NAME.tar.xz` of the folder `NAME`.
 pub fn tar_xz(folder: &Path, out: &Path, epoch: u64) -> Result<PathBuf> {
+    let tar = tar(folder, out, epoch)?;
+    // One thread: the blocks of several depend on the machine.
+    must(Command::new("xz").args(["-9", "--threads=1", "--force"]).arg(&tar))?;
+    Ok(out.join(format!("{}.xz", name(&tar)?)))
+}
+
+/// `NAME.tar.gz` of the folder `NAME`, which is what Python's installers read.
+pub fn tar_gz(folder: &Path, out: &Path, epoch: u64) -> Result<PathBuf> {
+    let tar = tar(folder, out, epoch)?;
+    must(Command::new("gzip").args(["-9", "--no-name", "--force"]).arg(&tar))?;
+    Ok(out.join(format!("{}.gz", name(&tar)?)))
+}
+
+fn tar(folder: &Path, out: &Path, epoch: u64) -> Result<PathBuf> {
     let (parent, name) = (folder.parent().context("no folder above")?, name(folder)?);
     let tar = out.join(format!("{name}.tar"));
     let mut command = Command::new("tar");
@@ -21,9 +35,7 @@ pub fn tar_xz(folder: &Path, out: &Path, epoch: u64) -> Result<PathBuf> {
         .arg(parent)
         .arg(&name);
     must(&mut command)?;
-    // One thread: the blocks of several depend on the machine.
-    must(Command::new("xz").args(["-9", "--threads=1", "--force"]).arg(&tar))?;
-    Ok(out.join(format!("{name}.tar.xz")))
+    Ok(tar)
 }
 
 /// A Debian package with the same files below `/usr`.

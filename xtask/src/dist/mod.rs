@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: what is handed to users, for the machine it runs on.
 //!
 //! ```text
-//! products (static binary, recorder, wheel) ──stage──► ouzel-VERSION-TARGET/ ──► .tar.xz, .deb ──► SHA256SUMS
+//! products (static binary, recorder, wheel, sources) ──stage──► ouzel-VERSION-TARGET/ ──► .tar.xz, .deb ──► SHA256SUMS
 //! ```
 //!
 //! Law: the same commit gives the same bytes, in every folder and at every time (`products.rs` says how, `archive.rs`
@@ -22,27 +22,31 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HELP: &str = "\
-usage: cargo xtask dist [--out DIR] [--without-wheel]
+usage: cargo xtask dist [--out DIR] [--without-wheel | --only-sources]
 
   --out DIR         folder of what is made [default: dist in cargo's target folder]
-  --without-wheel   not the Python package, which compiles most crates a second time
+  --without-wheel   not the Python package: its wheel compiles most crates a second time
+  --only-sources    only the sources of the Python package, which compiles nothing
 ";
 
 struct Arguments {
     out: Option<PathBuf>,
-    with_wheel: bool,
+    with_binaries: bool,
+    with_python: bool,
 }
 
 fn parsed(words: &[String]) -> Result<Arguments> {
-    let mut arguments = Arguments { out: None, with_wheel: true };
+    let mut arguments = Arguments { out: None, with_binaries: true, with_python: true };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--out" => arguments.out = Some(words.next().context("--out needs a folder")?.into()),
-            "--without-wheel" => arguments.with_wheel = false,
+            "--without-wheel" => arguments.with_python = false,
+            "--only-sources" => arguments.with_binaries = false,
             other => bail!("dist takes no {other:?}\n\n{HELP}"),
         }
     }
+    ensure!(arguments.with_binaries || arguments.with_python, "nothing is left to make\n\n{HELP}");
     Ok(arguments)
 }
 
@@ -52,11 +56,13 @@ pub fn run(words: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     }
-    let Arguments { out, with_wheel } = parsed(words)?;
+    let Arguments { out, with_binaries, with_python } = parsed(words)?;
     let root = workspace::root()?;
     let folder = workspace::target(&root)?.join("dist");
     let out = out.unwrap_or_else(|| folder.join("out"));
     fs::create_dir_all(&out).with_context(|| format!("{out:?} cannot be created"))?;
+    // Programs that run in another folder write there, too.
+    let out = fs::canonicalize(out)?;
     let mut skipped = Vec::new();
     if let Err(why) = web::run(&[]) {
         skipped.push(format!("page of the viewer: {why:#}"));
@@ -64,23 +70,15 @@ pub fn run(words: &[String]) -> Result<()> {
     let tools = setup::install_dist_tools(&root);
     let tools = tools.map_err(|why| skipped.push(format!("programs from PyPI: {why:#}"))).ok();
     let build = Build::new(&root, &folder, epoch(&root)?, tools)?;
-    let binary = build.binary(&mut skipped)?;
-    let recorder = build.recorder(&mut skipped)?;
     let version = version(&root)?;
-    let name = format!("ouzel-{version}-{}", binary.target);
-    let staged = folder.join("stage").join(&name);
-    stage::fill(&root, &staged, &binary.path, &recorder)?;
-    let mut made = vec![archive::tar_xz(&staged, &out, build.epoch)?];
-    match archive::deb(&staged, &out, &version, build.epoch) {
-        Ok(deb) => made.push(deb),
-        Err(why) => skipped.push(format!("Debian package: {why:#}")),
+    let mut made = Vec::new();
+    if with_binaries {
+        made = binaries(&build, &version, &out, with_python, &mut skipped)?;
     }
-    if with_wheel {
-        match build.wheel(&recorder, &out) {
-            Ok(wheel) => made.push(wheel),
-            Err(why) => skipped.push(format!("wheel: {why:#}")),
-        }
+    if with_python {
+        keep(build.sdist(&version, &out), "source distribution", &mut made, &mut skipped);
     }
+    ensure!(!made.is_empty(), "nothing could be made: {}", skipped.join("; "));
     let sums = archive::sums(&out, &made)?;
     print!("{sums}");
     for path in &made {
@@ -88,6 +86,34 @@ pub fn run(words: &[String]) -> Result<()> {
     }
     skipped.iter().for_each(|line| println!("skipped: {line}"));
     Ok(())
+}
+
+/// Everything that is compiled: the archive, the Debian package and the wheel.
+fn binaries(
+    build: &Build,
+    version: &str,
+    out: &Path,
+    with_wheel: bool,
+    skipped: &mut Vec<String>,
+) -> Result<Vec<PathBuf>> {
+    let binary = build.binary(skipped)?;
+    let recorder = build.recorder(skipped)?;
+    let staged = build.folder.join("stage").join(format!("ouzel-{version}-{}", binary.target));
+    stage::fill(&build.root, &staged, &binary.path, &recorder)?;
+    let mut made = vec![archive::tar_xz(&staged, out, build.epoch)?];
+    keep(archive::deb(&staged, out, version, build.epoch), "Debian package", &mut made, skipped);
+    if with_wheel {
+        keep(build.wheel(&recorder, out), "wheel", &mut made, skipped);
+    }
+    Ok(made)
+}
+
+/// Notes a file that was made, or why it was not.
+fn keep(file: Result<PathBuf>, what: &str, made: &mut Vec<PathBuf>, skipped: &mut Vec<String>) {
+    match file {
+        Ok(path) => made.push(path),
+        Err(why) => skipped.push(format!("{what}: {why:#}")),
+    }
 }
 
 /// The version of all crates.

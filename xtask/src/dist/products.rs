@@ -4,7 +4,7 @@
 //! Recorder and Python module are loaded into programs of the system, so they are linked dynamically, with Zig against
 //! a glibc as old as the oldest that the Rust compiler supports.
 
-use super::{must, symbols};
+use super::{archive, must, symbols};
 use crate::runner::{answers, output};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
@@ -18,13 +18,16 @@ const GNU: &str = "x86_64-unknown-linux-gnu";
 /// That of CentOS 7: the oldest that Rust's standard library runs with.
 const GLIBC: (u32, u32) = (2, 17);
 const RECORDER: &str = "libouzel_record.so";
+/// Cargo takes crates from the folder `vendor`, not from a registry.
+const VENDORED: &str =
+    "[source.crates-io]\nreplace-with = \"vendored\"\n\n[source.vendored]\ndirectory = \"vendor\"\n";
 
 /// How things are compiled.
 #[derive(Debug)]
 pub struct Build {
-    root: PathBuf,
+    pub root: PathBuf,
     /// Of products of the compiler.
-    folder: PathBuf,
+    pub folder: PathBuf,
     /// Seconds since 1970 that stand for now.
     pub epoch: u64,
     /// Where programs are looked for: those from PyPI first.
@@ -109,6 +112,42 @@ impl Build {
         let to = out.join(wheel.file_name().context("a wheel has a name")?);
         fs::copy(&wheel, &to)?;
         Ok(to)
+    }
+
+    /// The sources of the Python package with all crates it needs and the page of the viewer: builds without a network.
+    pub fn sdist(&self, version: &str, out: &Path) -> Result<PathBuf> {
+        let folder = self.folder.join("sdist");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let mut maturin = self.command("maturin".into(), "sdist", &[]);
+        must(maturin.args(["sdist", "--manifest-path", "python/Cargo.toml", "--out"]).arg(&folder))?;
+        let name = format!("ouzel-{version}");
+        let packed = folder.join(format!("{name}.tar.gz"));
+        must(Command::new("tar").arg("-xzf").arg(&packed).arg("-C").arg(&folder))?;
+        let tree = folder.join(&name);
+        let page = self.root.join("web/dist");
+        if page.join("index.html").exists() {
+            fs::create_dir_all(tree.join("web"))?;
+            must(Command::new("cp").arg("-R").arg(page).arg(tree.join("web")))?;
+        }
+        let mut vendor = self.command(workspace::cargo(), "sdist", &[]);
+        output(vendor.args(["vendor", "--quiet", "--locked", "vendor"]).current_dir(&tree))?;
+        let settings = fs::read_to_string(self.root.join(".cargo/config.toml"))?;
+        fs::create_dir_all(tree.join(".cargo"))?;
+        fs::write(tree.join(".cargo/config.toml"), format!("{settings}\n{VENDORED}"))?;
+        self.check_complete(&tree)?;
+        archive::tar_gz(&tree, out, self.epoch)
+    }
+
+    /// That Cargo finds every crate in the folder itself, with an empty cache and without a network.
+    fn check_complete(&self, tree: &Path) -> Result<()> {
+        let mut cargo = self.command(workspace::cargo(), "sdist", &[]);
+        cargo.args(["metadata", "--format-version=1", "--offline", "--locked"]).current_dir(tree);
+        output(cargo.env("CARGO_HOME", self.folder.join("empty-cargo-home")))
+            .context("the source distribution lacks crates")?;
+        Ok(())
     }
 
     fn command(&self, program: OsString, folder: &str, flags: &[&str]) -> Command {
