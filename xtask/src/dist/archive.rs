@@ -38,6 +38,47 @@ fn tar(folder: &Path, out: &Path, epoch: u64) -> Result<PathBuf> {
     Ok(tar)
 }
 
+/// The recorder needs the C library of Debian 8 or newer; the binary needs none.
+const CONTROL: &str = "\
+Package: ouzel
+Version: VERSION
+Architecture: amd64
+Maintainer: The Ouzel developers <ouzel@localhost>
+Section: devel
+Priority: optional
+Depends: libc6 (>= 2.17), libgcc-s1 | libgcc1
+Recommends: sensible-utils
+Description: finds where parallel programs lose time
+ Ouzel reads traces and profiles of parallel programs (OTF2, HPCToolkit, CUBE,
+ Nsight Systems, Projections, Chrome) and says where time is lost, in which
+ ranks, and what a change would gain.
+";
+
+const COPYRIGHT: &str = "\
+Ouzel is licensed under the Apache License, Version 2.0, or the MIT license, at your choice.
+The text of the Apache License is in /usr/share/common-licenses/Apache-2.0.
+The licenses of the libraries in the binary are in THIRD-PARTY beside this file.
+";
+
+/// Debian's own log has the package's version; what changed is in the project's log.
+const LOG: &str = "\
+ouzel (VERSION) unstable; urgency=medium
+
+  * Version VERSION; see CHANGELOG.md.gz beside this file.
+
+ -- The Ouzel developers <ouzel@localhost>  DATE
+";
+
+/// What is meant as it is, for Debian's checker of packages.
+const OVERRIDES: &str = "\
+# No list of mail is run for the project yet.
+ouzel: bogus-mail-host
+# Runs on systems whose C library is older than that of the compiler.
+ouzel: statically-linked-binary
+# The viewer starts a browser if there is one.
+ouzel: missing-depends-on-sensible-utils
+";
+
 /// A Debian package with the same files below `/usr`.
 pub fn deb(folder: &Path, out: &Path, version: &str, epoch: u64) -> Result<PathBuf> {
     let package = folder.with_file_name("deb");
@@ -47,16 +88,18 @@ pub fn deb(folder: &Path, out: &Path, version: &str, epoch: u64) -> Result<PathB
     fs::create_dir_all(package.join("DEBIAN"))?;
     must(Command::new("cp").arg("-R").arg(folder).arg(package.join("usr")))?;
     let doc = package.join("usr/share/doc/ouzel");
-    let copyright = ["LICENSE-MIT", "LICENSE-APACHE"].map(|name| fs::read_to_string(doc.join(name)));
-    let [mit, apache] = copyright;
-    fs::write(doc.join("copyright"), format!("{}\n{}", mit?, apache?))?;
-    let control = format!(
-        "Package: ouzel\nVersion: {version}\nArchitecture: amd64\nMaintainer: The Ouzel developers <ouzel@localhost>\n\
-         Section: devel\nPriority: optional\nDescription: finds where parallel programs lose time\n \
-         Ouzel reads traces and profiles of parallel programs (OTF2, HPCToolkit, CUBE,\n Nsight Systems, Projections, \
-         Chrome) and says where time is lost, in which\n ranks, and what a change would gain.\n"
-    );
-    fs::write(package.join("DEBIAN/control"), control)?;
+    let mit = fs::read_to_string(doc.join("LICENSE-MIT"))?;
+    fs::write(doc.join("copyright"), format!("{COPYRIGHT}\n{mit}"))?;
+    // Debian's packages refer to the text that every system has.
+    fs::remove_file(doc.join("LICENSE-APACHE"))?;
+    let date = output(Command::new("date").args(["-u", "-R", "-d"]).arg(format!("@{epoch}")))?;
+    let log = LOG.replace("VERSION", version).replace("DATE", date.trim());
+    fs::write(doc.join("changelog"), log)?;
+    must(Command::new("gzip").args(["-9", "-n"]).args([doc.join("changelog"), doc.join("CHANGELOG.md")]))?;
+    let overrides = package.join("usr/share/lintian/overrides");
+    fs::create_dir_all(&overrides)?;
+    fs::write(overrides.join("ouzel"), OVERRIDES)?;
+    fs::write(package.join("DEBIAN/control"), CONTROL.replace("VERSION", version))?;
     must(Command::new("gzip").args(["-9", "-n", "-r"]).arg(package.join("usr/share/man")))?;
     let plain = fs::Permissions::from_mode(0o644);
     fs::set_permissions(package.join("usr/lib/ouzel/libouzel_record.so"), plain)?;
@@ -83,6 +126,7 @@ fn name(path: &Path) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::answers;
 
     #[test]
     fn the_bytes_depend_on_names_and_contents_alone() {
@@ -99,5 +143,45 @@ mod tests {
         });
         fs::remove_dir_all(&base).unwrap();
         assert_eq!(packed[0], packed[1]);
+    }
+
+    #[test]
+    fn a_debian_package_has_what_policy_asks_for() {
+        if !answers(Command::new("dpkg-deb").arg("--version")) {
+            println!("skipped: no dpkg-deb");
+            return;
+        }
+        let base = std::env::temp_dir().join(format!("ouzel-deb-{}", std::process::id()));
+        let staged = base.join("staged");
+        let files = [
+            ("bin/ouzel", "#!/bin/sh\n"),
+            ("lib/ouzel/libouzel_record.so", "library"),
+            ("share/man/man1/ouzel.1", ".TH OUZEL 1\n"),
+            ("share/doc/ouzel/LICENSE-MIT", "the MIT license"),
+            ("share/doc/ouzel/LICENSE-APACHE", "the Apache license"),
+            ("share/doc/ouzel/CHANGELOG.md", "changes"),
+        ];
+        for (name, text) in files {
+            let path = staged.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let made = deb(&staged, &base, "1.2.3", 1_700_000_000).unwrap();
+        let field =
+            |name: &str| output(Command::new("dpkg-deb").arg("--field").arg(&made).arg(name)).unwrap();
+        assert_eq!(field("Version").trim(), "1.2.3");
+        assert!(field("Depends").contains("libc6 (>= 2.17)"));
+        let contents = output(Command::new("dpkg-deb").arg("--contents").arg(&made)).unwrap();
+        for name in [
+            "man1/ouzel.1.gz",
+            "doc/ouzel/changelog.gz",
+            "doc/ouzel/CHANGELOG.md.gz",
+            "doc/ouzel/copyright",
+            "overrides/ouzel",
+        ] {
+            assert!(contents.contains(name), "{name} in {contents}");
+        }
+        assert!(!contents.contains("LICENSE-APACHE"), "{contents}");
+        fs::remove_dir_all(base).unwrap();
     }
 }
