@@ -11,7 +11,7 @@ referencing = pytest.importorskip("referencing", reason="the Python package refe
 SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
 
 # Answers about profiles and several runs, and of what writes files, have tests of their own.
-ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "profile-report", "severities"}
+ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "profile-report", "severities", "topology"}
 COMMANDS = [path.stem for path in SCHEMAS if path.stem not in ELSEWHERE]
 
 # Where one call without options is not enough.
@@ -139,6 +139,8 @@ def test_correlations_of_traces_hold_to_their_schema(ouzel):
     for options in (["--topology", "2x8"], ["--topology", "4x4", "--axes", "1", "--all"]):
         text = ouzel("correlate", ROOT / "testdata" / "pmpi-jacobi", "--no-cache", "--format", "json", *options)
         assert checked("correlate", text)["data"]["n_views"] > 0
+        text = ouzel("correlate", ROOT / "testdata" / "pmpi-jacobi", "--values", "--format", "json", *options)
+        assert len(checked("topology", text)["data"]["values"]) == 16
 
 
 def test_causes_hold_to_their_schema(ouzel):

@@ -21,6 +21,8 @@ export interface OuzelApi {
   setState(state: Partial<State>): void;
   pixel(rank: number, time_ns: number): Promise<PixelAnswer | null>;
   frames(n: number): Promise<number[]>;
+  /** The rows of the timeline from the top: ranks, place and height. */
+  rows(): { ranks: number[]; y: number; height: number }[];
   export(view: View, kind: "svg" | "png" | "csv"): Promise<string | Blob>;
 }
 
@@ -37,10 +39,11 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
   let connected: (parts: { store: Store; view: TimelineView }) => void = () => undefined;
   const parts = new Promise<{ store: Store; view: TimelineView }>((done) => (connected = done));
   let held: Store | null = null;
+  let shown: TimelineView | null = null;
   const settled = async () => {
     const { store, view } = await parts;
     for (let quiet = 0; quiet < QUIET; ) {
-      const complete = store.status.value?.tiles.complete === true;
+      const complete = [store, store.second.value].every((each) => each === null || each.status.value?.tiles.complete === true);
       quiet = complete && pending.count === 0 && view.settled ? quiet + 1 : 0;
       await sleep(25);
       if (store.error.value && pending.count === 0 && !complete) throw new Error(store.error.value);
@@ -63,6 +66,7 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
       return pixelOf(store, view, rank, time_ns);
     },
     frames: async (n) => frames((await parts).view, n),
+    rows: () => (shown ? rowsOf(shown) : []),
     export: async (view, kind) => {
       const { store } = await parts;
       if (kind !== "csv" && view !== "guide" && view !== "timeline") store.set({ view });
@@ -73,6 +77,7 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
   return {
     connect: (store, view) => {
       held = store;
+      shown = view;
       connected({ store, view });
     },
   };
@@ -93,6 +98,17 @@ function pixelOf(store: Store, view: TimelineView, rank: number, time_ns: number
   if (pixel.path === NOTHING) return { call_path: null, category: null, time_ns: pixel.time_ns };
   const most = pixel.shares.indexOf(Math.max(...pixel.shares));
   return { call_path: store.paths.names(view.displayed(pixel.path)), category: store.meta.categories[most]?.name ?? "other", time_ns: pixel.time_ns };
+}
+
+/** Ranks of each row; a closed band of a cluster has all of its ranks. */
+function rowsOf(view: TimelineView): { ranks: number[]; y: number; height: number }[] {
+  const { locations } = view.store.meta;
+  const bands = new Map((view.clusters.value ?? []).map((band) => [band.cluster, band.rows]));
+  return view.rows.map(({ row, y, height, cluster }) => {
+    const rows = cluster && !cluster.open ? (bands.get(cluster.id) ?? [row]) : [row];
+    const ranks = new Set(rows.map((each) => locations[each]?.rank).filter((rank) => typeof rank === "number"));
+    return { ranks: [...ranks].sort((a, b) => a - b), y, height };
+  });
 }
 
 /** The first location of a rank; in traces without ranks, the location of that number. */

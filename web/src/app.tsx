@@ -10,7 +10,7 @@ import type { Depth, State } from "./state/state.ts";
 import { Timeline } from "./timeline/panel.tsx";
 import type { TimelineView } from "./timeline/view.ts";
 import { Legend } from "./timeline/legend.tsx";
-import { useRankOrder } from "./timeline/order.ts";
+import { useRowOrder } from "./timeline/order.ts";
 
 /** The whole page. */
 export function App({ onView }: { onView: (view: TimelineView) => void }) {
@@ -19,7 +19,7 @@ export function App({ onView }: { onView: (view: TimelineView) => void }) {
   const [view, setView] = useState<TimelineView | null>(null);
   const [help, setHelp] = useState(false);
   const dark = useTheme(state.theme);
-  useRankOrder(view);
+  useRowOrder(view);
   useEffect(() => {
     if (!view) return;
     view.dark = dark;
@@ -109,8 +109,13 @@ function Banner({ text }: { text: string }) {
 
 function Tools() {
   const store = useStore();
-  const { depth, colour, order, search, messages, critical_path } = store.state.value;
-  const orders: [string, string][] = [["rank", "rank"], ...(store.meta.orders.cluster ? [["cluster", "cluster"] as [string, string]] : []), ["exclusive_ns", "time"]];
+  const { depth, colour, order, search, messages, critical_path, metric, threads, waits, track, align } = store.state.value;
+  const orders: [string, string][] = [["rank", "rank"]];
+  if (1 < store.meta.locations.length) orders.push(["cluster", "cluster"]);
+  orders.push(["exclusive_ns", "time"]);
+  if (store.meta.abilities["topology"] !== false) orders.push(["topology", "topology"], [metric ?? "time", `severity: ${metric ?? "time"}`]);
+  if (!orders.some(([each]) => each === order)) orders.push([order, order]);
+  const hasThreads = store.meta.locations.some((location) => location.parent_row !== null);
   const depths: [string, string][] = [["auto", "automatic"], ["leaf", "leaf"], ...Array.from({ length: 9 }, (_, i) => [`${i + 1}`, `${i + 1}`] as [string, string])];
   const setDepth = (text: string) => store.set({ depth: (/^\d+$/.test(text) ? Number(text) : text) as Depth });
   return (
@@ -118,7 +123,11 @@ function Tools() {
       <Choice label="Depth" value={String(depth)} options={depths} onChange={setDepth} />
       <Choice label="Colour" value={colour} options={[["path", "by meaning"], ["category", "by category"], ["region", "by region"]]} onChange={(value) => store.set({ colour: value })} />
       <Choice label="Order" value={order} options={orders} onChange={(value) => store.set({ order: value })} />
+      {1 < (store.meta.runs?.length ?? 1) && <Choice label="Align runs by" value={align} options={[["time", "time"], ["iteration", "iteration"], ["segment", "segment"]]} onChange={(value) => store.set({ align: value })} />}
+      {hasThreads && <label class="check" title="Threads and streams of each rank, below it"><input type="checkbox" checked={threads} onChange={() => store.set({ threads: !threads })} />threads</label>}
       {store.meta.abilities["messages"] !== false && <label class="check"><input type="checkbox" checked={messages} onChange={() => store.set({ messages: !messages })} />messages</label>}
+      {store.meta.abilities["waits"] !== false && <label class="check" title="The longest waits of each rank, and who is late"><input type="checkbox" checked={waits} onChange={() => store.set({ waits: !waits })} />waits</label>}
+      {store.meta.abilities["messages"] !== false && <Choice label="Below" value={track} options={[["none", "nothing"], ["bytes", "bytes sent"], ["messages", "messages sent"]]} onChange={(value) => store.set({ track: value })} />}
       <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>
       <input type="search" id="search" placeholder="Search regions  /" aria-label="Search regions" value={search} onInput={(event) => store.set({ search: event.currentTarget.value })} />
     </div>

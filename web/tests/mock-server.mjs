@@ -34,7 +34,7 @@ export async function ask(program, trace, { question, selection = {}, options = 
   if (selection.ranks) args.push("--ranks", selection.ranks);
   if (selection.call_path) args.push("--where", `path = "${selection.call_path.join("/")}" or path like "${selection.call_path.join("/")}/*"`);
   for (const [name, value] of Object.entries(options)) {
-    if (name === "top" || value === false) continue;
+    if ((name === "top" && question !== "correlate") || value === false) continue;
     for (const each of [value].flat()) args.push(`--${name.replaceAll("_", "-")}`, ...(each === true ? [] : [String(each)]));
   }
   const { stdout } = await run(program, args, { maxBuffer: 1 << 28 }).catch((error) => {
@@ -155,13 +155,6 @@ function metaOf(truth, trace) {
 export async function serve({ program, trace, rename, port = 0 }) {
   const truth = await readTruth(program, trace, rename);
   const meta = metaOf(truth, trace);
-  try {
-    const { clusters } = JSON.parse(await ask(program, trace, { question: "clusters" })).data;
-    const row = new Map(truth.info.locations.map((l, i) => [l.location, i]));
-    meta.orders.cluster = clusters.map((c, i) => ({ cluster: i, rows: c.locations.map((id) => row.get(id)), representative: row.get(c.representative_location) }));
-  } catch {
-    // One rank: nothing to compare.
-  }
   const log = [];
   const routes = {
     meta: () => meta,
@@ -179,8 +172,6 @@ export async function serve({ program, trace, rename, port = 0 }) {
       return picture(truth, rows, Array.from({ length: n }, (_, i) => [from + (i * (to - from)) / n, from + ((i + 1) * (to - from)) / n]));
     },
     messages: () => ({ arrows: [] }),
-    topology: () => ({ grids: [{ name: "process", dims: [{ name: "x", size: 2, periodic: false }, { name: "y", size: 2, periodic: false }, { name: "z", size: Math.ceil(meta.n_locations / 4), periodic: false }], position_of_rank: meta.locations.map((_, i) => [(i >> 1) & 1, i & 1, i >> 2]) }], metrics: ["time"] }),
-    severity: () => Buffer.from(Float64Array.from({ length: 4 * Math.ceil(meta.n_locations / 4) }, (_, i) => i * 0.1).buffer),
   };
   const STATUS = { generation: 1, tiles: { done: 1, total: 1, complete: true }, call_paths_known: truth.paths.length, report: "ready", notices: [] };
   const server = createServer(async (request, response) => {

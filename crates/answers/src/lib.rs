@@ -46,7 +46,10 @@ pub use comm_matrix::{CommMatrixAnswer, CommMatrixForm};
 pub use comm_over_time::CommOverTimeAnswer;
 pub use compare::{CompareAnswer, ComparedGrowth, ComparedRegion, ComparedRun, ComparedValues};
 pub use convert::{ConvertAnswer, Written};
-pub use correlate::{CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, ReferenceView};
+pub use correlate::{
+    CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, PlacedAnswer, PlacedMetric, PlacedTopology,
+    PlacedView, ReferenceView,
+};
 pub use coverage::{ProfileCoverage, TraceCoverage};
 pub use critical_path::{CriticalPathAnswer, CriticalPathBound};
 pub use efficiency::{

@@ -42,7 +42,16 @@ impl<'a> ProfileSession<'a> {
     /// # Errors
     /// If the pass fails.
     pub fn make(session: &Session<'a>) -> anyhow::Result<Self> {
-        Ok(ProfileSession { common: session.common, profile: session.severity_cube()?.output })
+        let common = session.common;
+        let (path, caller) = (session.trace.path(), common.outputs.caller.as_ref());
+        if let Some(profile) = caller.and_then(|caller| caller.made.last(path, &common.filter)) {
+            return Ok(ProfileSession { common, profile });
+        }
+        let profile = session.severity_cube()?.output;
+        if let Some(caller) = caller {
+            caller.made.keep(path, &common.filter, &profile);
+        }
+        Ok(ProfileSession { common, profile })
     }
 
     /// Writes `data` in the envelope of `answer`.

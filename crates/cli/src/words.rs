@@ -272,6 +272,7 @@ mod tests {
                     "others" => matches!(command, "compare" | "efficiency" | "view"),
                     "out" => command == "convert",
                     "spectra" => command == "correlate",
+                    "cache" => command == "view",
                     // It makes a directory of its own.
                     "directory" | "finish" => command == "record",
                     "man" => command == "help",

@@ -72,6 +72,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("report", Of::Trace, shape::<ReportAnswer>()),
         ("segments", Of::Trace, shape::<SegmentsAnswer>()),
         ("severities", Of::Profile, shape::<SeveritiesAnswer<'_>>()),
+        ("topology", Of::Profile, shape::<PlacedAnswer>()),
         ("time-profile", Of::Trace, shape::<TimeProfileAnswer>()),
         ("timeline", Of::Trace, shape::<TimelineAnswer>()),
         ("waits", Of::Trace, shape::<WaitsAnswer>()),

@@ -63,7 +63,7 @@ pub use asked::Asked;
 pub use call_paths::CallPathError;
 pub use connected_timeline::{ConnectedTimeline, TimelineConnections};
 pub use correlation::{
-    Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Spectra, TopologyOrigin,
+    Correlated, CorrelationError, CorrelationQuery, CorrelationRun, Placed, Spectra, TopologyOrigin,
 };
 pub use efficiencies::EfficiencyQuery;
 pub use ouzel_formats::{Format, OpenError, READERS, inputs};

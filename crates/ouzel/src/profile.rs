@@ -10,14 +10,16 @@ use ouzel_model::{
 };
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_128;
 
 /// An opened profile: severities of metrics for each call path and location, summed over the run.
+#[derive(Clone)]
 pub struct Profile {
     path: PathBuf,
     format: Format,
-    source: Box<dyn ProfileSource>,
+    source: Arc<dyn ProfileSource>,
     made_by: String,
 }
 
@@ -44,13 +46,13 @@ pub type Total = (Option<f64>, Vec<Notice>);
 impl Profile {
     /// A profile as it is stored.
     pub(crate) fn stored(path: &Path, (format, source): (Format, Box<dyn ProfileSource>)) -> Self {
-        Profile { path: path.to_owned(), format, source, made_by: String::new() }
+        Profile { path: path.to_owned(), format, source: source.into(), made_by: String::new() }
     }
 
     /// The profile made from what `filter` selects of a trace.
     pub(crate) fn of_trace(trace: &Trace, filter: &Filter, source: Box<dyn ProfileSource>) -> Self {
         let made_by = format!("{BUILD} of {} with {filter:?}", trace.fingerprint());
-        Profile { path: trace.path().to_owned(), format: trace.format(), source, made_by }
+        Profile { path: trace.path().to_owned(), format: trace.format(), source: source.into(), made_by }
     }
 
     /// What its severities depend on besides the files at its path: the selection, if made from a trace. Empty for a

@@ -103,6 +103,14 @@ impl LocationTiles {
         self.renumber(|path| remap.path(path));
     }
 
+    /// Whether widths can be, and all call paths are below `n_call_paths`: of tiles from a file.
+    pub fn is_sound(&self, n_call_paths: usize) -> bool {
+        let bins = || self.levels.iter().flat_map(|level| &level.bins);
+        self.log2 as usize + self.levels.len() <= 64
+            && self.span.0 <= self.span.1
+            && bins().filter_map(|bin| bin.call_path).all(|path| path.index() < n_call_paths)
+    }
+
     /// Number of stored bins, all levels together.
     pub fn n_bins(&self) -> usize {
         self.levels.iter().map(|level| level.bins.len()).sum()

@@ -28,7 +28,7 @@ const MOST_PASSES: usize = 64;
 const ROOM_OF_STATUS: u64 = 4 << 10;
 
 /// What panels ask about the whole run, the most important first. Names of options are sorted, as in the keys of the file.
-const QUESTIONS: [(&str, &str); 14] = [
+const QUESTIONS: [(&str, &str); 17] = [
     ("report", "{}"),
     ("info", "{}"),
     ("profile", r#"{"top":0}"#),
@@ -38,7 +38,10 @@ const QUESTIONS: [(&str, &str); 14] = [
     ("clusters", "{}"),
     ("comm-matrix", "{}"),
     ("messages", r#"{"log":true}"#),
+    ("comm-over-time", r#"{"bins":100,"unit":"bytes"}"#),
     ("critical-path", "{}"),
+    ("correlate", r#"{"scope":"exclusive","values":true}"#),
+    ("correlate", r#"{"scope":"exclusive","top":20}"#),
     ("profile", r#"{"per":"rank","top":0}"#),
     ("profile", r#"{"call_paths":false,"per":"rank","top":0}"#),
     ("profile", r#"{"call_paths":true,"scope":"inclusive","top":0}"#),
@@ -85,7 +88,7 @@ pub fn view_file(
     let (head, tail) = template.split_once(DATA).ok_or(FileError::NotBuilt)?;
     let viewed = routes.runs.first().ok_or(FileError::NotBuilt)?;
     if let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) {
-        make_tiles(trace, store, filter);
+        let _is_whole = make_tiles(trace, store, filter);
     }
     let (meta, status) = about(&routes, viewed, filter);
     let room = most_bytes.saturating_sub(ROOM_OF_STATUS + template.len() as u64);

@@ -12,11 +12,13 @@
 
 mod asked;
 mod assets;
+mod cache;
 mod exact;
 mod file;
 mod messages;
 mod meta;
 mod news;
+mod private;
 mod query;
 mod routes;
 mod run;
@@ -33,14 +35,15 @@ use std::sync::Arc;
 /// address, and how to reach it from another machine.
 ///
 /// # Errors
-/// If the server cannot listen.
+/// If the server cannot listen, or the folder of the cache is not the user's alone.
 pub fn serve(
     runs: Vec<Run>,
     answers: Arc<dyn Answers>,
     settings: &Settings,
     tell: impl FnOnce(&[String]),
 ) -> std::io::Result<()> {
+    let cache = settings.cache.as_deref().map(cache::TileCache::in_folder).transpose()?;
     let routes = routes::Routes::new(runs, answers);
-    routes.begin_passes()?;
+    routes.begin_passes(cache)?;
     server::serve(routes, settings, tell)
 }

@@ -140,7 +140,7 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
                 "orders": {"rank": []},
                 "abilities": {
                     "messages": false, "collectives": false, "counters": false,
-                    "topology": false, "profile_only": true,
+                    "topology": !profile.topologies().is_empty(), "profile_only": true,
                     "waits": false, "iterations": false,
                 },
             })
@@ -179,6 +179,12 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         .map(|(at, of)| region(at, of, classes[RegionId::from_index(at).index()]))
         .collect();
     let has_ranks = 1 < definitions.ranks().len();
+    // With two threads the system tree is a topology.
+    let is_thread = |id: &LocationId| {
+        matches!(definitions.location(*id).kind, LocationKind::CpuThread | LocationKind::Unknown)
+    };
+    let has_topology =
+        !definitions.topologies.is_empty() || 1 < rows.locations.iter().filter(|id| is_thread(id)).count();
     json!({
         "format": trace.format().as_str(),
         "fingerprint": trace.fingerprint().to_string(),
@@ -189,7 +195,7 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         "abilities": {
             "messages": has_ranks, "collectives": has_ranks,
             "counters": !definitions.metrics.is_empty(),
-            "topology": false,
+            "topology": has_topology,
             "profile_only": false, "waits": has_ranks, "iterations": true,
         },
     })

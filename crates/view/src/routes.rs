@@ -2,6 +2,7 @@
 
 use crate::asked::AskedBefore;
 use crate::assets::Assets;
+use crate::cache::TileCache;
 use crate::exact;
 use crate::messages;
 use crate::meta::{self, Rows};
@@ -82,12 +83,11 @@ impl Routes {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub fn begin_passes(&self) -> std::io::Result<()> {
+    pub fn begin_passes(&self, cache: Option<TileCache>) -> std::io::Result<()> {
         let with_tiles =
             |viewed: &Viewed| Some((Arc::clone(viewed.run.trace()?), Arc::clone(viewed.tiles.as_ref()?)));
         let passes: Vec<(Arc<Trace>, Arc<TileStore>)> = self.runs.iter().filter_map(with_tiles).collect();
-        let work =
-            move || passes.iter().for_each(|(trace, store)| make_tiles(trace, store, &Filter::default()));
+        let work = move || passes.iter().for_each(|(trace, store)| show(trace, store, cache.as_ref()));
         std::thread::Builder::new().name("tiles".to_owned()).spawn(work).map(drop)
     }
 
@@ -230,14 +230,31 @@ fn tiles_of(trace: &Trace) -> Tiles {
     Tiles::new(classes.into_iter().map(meta::category).collect())
 }
 
-/// One pass; rows appear in `store` while it runs.
-pub(crate) fn make_tiles(trace: &Trace, store: &Arc<TileStore>, filter: &Filter) {
+/// Fills `store` from the cache, or else by a pass, which the cache then keeps.
+fn show(trace: &Trace, store: &Arc<TileStore>, cache: Option<&TileCache>) {
+    let Some(cache) = cache else {
+        make_tiles(trace, store, &Filter::default());
+        return;
+    };
+    if let Some(saved) = cache.load(trace) {
+        store.restore(saved);
+    } else if make_tiles(trace, store, &Filter::default())
+        && let Err(error) = cache.keep(trace, &store.saved())
+    {
+        store.tell(format!("the timeline is not kept for the next start: {error}"));
+    }
+}
+
+/// One pass; rows appear in `store` while it runs. Returns whether it came to its end.
+pub(crate) fn make_tiles(trace: &Trace, store: &Arc<TileStore>, filter: &Filter) -> bool {
     let tiles = tiles_of(trace).into_sink(Arc::clone(store) as Arc<_>);
     let options = Options { filter: filter.clone(), ..Options::default() };
-    store.complete(match trace.ask(tiles, &options) {
-        Ok(answer) => answer.notices.into_iter().map(|notice| notice.message).collect(),
-        Err(error) => vec![format!("the timeline is incomplete: {error}")],
-    });
+    let (is_whole, notices) = match trace.ask(tiles, &options) {
+        Ok(answer) => (true, answer.notices.into_iter().map(|notice| notice.message).collect()),
+        Err(error) => (false, vec![format!("the timeline is incomplete: {error}")]),
+    };
+    store.complete(notices);
+    is_whole
 }
 
 /// The third-party crates in this program, each with its license and the texts.

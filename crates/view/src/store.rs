@@ -5,8 +5,9 @@
 
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::news::News;
-use ouzel::model::{CallPathId, CallPathTree, LocationId, RegionId, Ticks};
+use ouzel::model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks};
 use ouzel_tiles::{Bin, LocationTiles, N_SHARES, Sink};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -28,6 +29,27 @@ struct Inner {
     tree: CallPathTree,
     /// By row.
     tiles: Vec<Option<LocationTiles>>,
+}
+
+/// Everything that a complete pass made.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Saved {
+    tree: CallPathTree,
+    tiles: Vec<Option<LocationTiles>>,
+    notices: Vec<String>,
+}
+
+impl Saved {
+    /// Whether all numbers lead somewhere in a trace with `definitions`.
+    pub fn is_sound(&self, definitions: &Definitions) -> bool {
+        let has_regions = (0..self.tree.len()).all(|at| {
+            let region = self.tree.region(CallPathId::from_index(at));
+            region.is_none_or(|region| region.index() < definitions.regions.len())
+        });
+        self.tiles.len() <= definitions.locations.len()
+            && has_regions
+            && self.tiles.iter().flatten().all(|tiles| tiles.is_sound(self.tree.len()))
+    }
 }
 
 impl TileStore {
@@ -114,6 +136,39 @@ impl TileStore {
         tiles
     }
 
+    /// What the pass made, to be kept.
+    pub fn saved(&self) -> Saved {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let notices = self.news.known().notices;
+        Saved { tree: inner.tree.clone(), tiles: inner.tiles.clone(), notices }
+    }
+
+    /// Shows what an earlier pass made, all at once.
+    pub fn restore(&self, Saved { tree, mut tiles, notices }: Saved) {
+        let n_rows = self.rows.len();
+        tiles.resize_with(n_rows, || None);
+        let end = tiles.iter().flatten().map(|tiles| tiles.span().1).max().unwrap_or_default();
+        let n_call_paths = tree.len();
+        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles };
+        self.news.change(|known| {
+            known.n_done = n_rows;
+            known.n_call_paths = n_call_paths;
+            known.end_ns = self.end_ns(end);
+            known.n_levels = n_levels(end);
+            known.notices = notices;
+            known.is_complete = true;
+        });
+    }
+
+    /// Adds a notice.
+    pub fn tell(&self, notice: String) {
+        self.news.change(|known| known.notices.push(notice));
+    }
+
+    fn end_ns(&self, end: Ticks) -> u64 {
+        (end.0 as f64 * self.ns_per_tick).ceil() as u64
+    }
+
     /// The pass is over.
     pub fn complete(&self, notices: Vec<String>) {
         self.news.change(|known| {
@@ -121,6 +176,11 @@ impl TileStore {
             known.notices.extend(notices);
         });
     }
+}
+
+/// Levels of a run until `end`: the coarsest is one tile.
+fn n_levels(end: Ticks) -> u32 {
+    (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1
 }
 
 /// `OZT1`, rows, bins, call paths row by row, then a plane of each share.
@@ -149,8 +209,7 @@ impl Sink for TileStore {
             inner.tiles[row] = Some(tiles);
             inner.tree.len()
         };
-        let n_levels = (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1;
-        let end_ns = (end.0 as f64 * self.ns_per_tick).ceil() as u64;
+        let (n_levels, end_ns) = (n_levels(end), self.end_ns(end));
         self.news.change(|known| {
             known.n_done += 1;
             known.n_call_paths = n_call_paths;

@@ -33,7 +33,7 @@ fn served(listen: Listen) -> Served {
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pmpi-masterio");
     let trace = Run::Trace(Arc::new(ouzel::open(&trace).unwrap()));
     let (sender, lines) = mpsc::channel();
-    let settings = Settings { listen, opens_browser: false, idle: Duration::from_secs(2) };
+    let settings = Settings { listen, opens_browser: false, cache: None, idle: Duration::from_secs(2) };
     let ended = std::thread::spawn(move || {
         serve(vec![trace], Arc::new(Echo), &settings, |lines| sender.send(lines.to_vec()).unwrap())
     });
@@ -205,7 +205,7 @@ fn a_socket_lies_in_a_folder_of_its_user_and_is_removed() {
     std::fs::create_dir(&open).unwrap();
     std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
     let listen = Listen::Socket(open.join("ouzel.sock"));
-    let settings = Settings { listen, opens_browser: false, idle: Duration::from_secs(2) };
+    let settings = Settings { listen, opens_browser: false, cache: None, idle: Duration::from_secs(2) };
     let refused = serve(Vec::new(), Arc::new(Echo), &settings, |_| panic!("it listens")).unwrap_err();
     assert!(refused.to_string().contains("others can enter"), "{refused}");
 }

@@ -1,4 +1,4 @@
-import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
 import { AnswerError, type DataSource, type ExactKey, type TileKey } from "./source.ts";
 
 /** The element of a self-contained file that holds its data. */
@@ -46,15 +46,6 @@ export class EmbeddedSource implements DataSource {
 
   messages(): Promise<Messages> {
     return this.get("api/messages");
-  }
-
-  topology(): Promise<Topology> {
-    return this.get("api/topology");
-  }
-
-  async severity(metric: string, callPath: string[], grid: number): Promise<Float64Array> {
-    const key = `api/severity?${JSON.stringify([metric, callPath, grid])}`;
-    return new Float64Array(bytes(await this.get<string>(key)));
   }
 
   ask<T>(question: Question): Promise<Envelope<T>> {

@@ -1,4 +1,4 @@
-import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
 import { AnswerError, GoneError, Pending, type DataSource, type ExactKey, type TileKey } from "./source.ts";
 
 /** Parallel requests of tiles: enough for a fast line, few enough for one of 1 Mbit/s. */
@@ -11,9 +11,18 @@ export class HttpSource implements DataSource {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(base: string, pending = new Pending()) {
+  /** Which of the runs, counted from 0. */
+  private readonly run: number;
+
+  constructor(base: string, pending = new Pending(), run = 0) {
     this.base = base;
     this.pending = pending;
+    this.run = run;
+  }
+
+  /** The same server's answers about another run. */
+  of(run: number): HttpSource {
+    return new HttpSource(this.base, this.pending, run);
   }
 
   meta(): Promise<Meta> {
@@ -44,21 +53,11 @@ export class HttpSource implements DataSource {
     return this.json(`api/messages?from=${from}&to=${to}&limit=${limit}`, signal);
   }
 
-  topology(): Promise<Topology> {
-    return this.json("api/topology");
-  }
-
-  async severity(metric: string, callPath: string[], grid: number, signal?: AbortSignal): Promise<Float64Array> {
-    const query = new URLSearchParams({ metric, call_path: JSON.stringify(callPath), grid: String(grid) });
-    const bytes = await this.binary(`api/severity?${query}`, signal);
-    return bytes ? new Float64Array(bytes) : new Float64Array();
-  }
-
   ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>> {
     return this.json("api/ask", signal, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(question),
+      body: JSON.stringify(this.run === 0 ? question : { ...question, run: this.run }),
     });
   }
 
@@ -88,7 +87,8 @@ export class HttpSource implements DataSource {
   private async fetch(path: string, init: RequestInit): Promise<Response> {
     let answer: Response;
     try {
-      answer = await fetch(this.base + path, { ...init, credentials: "same-origin" });
+      const of = this.run === 0 || path === "api/ask" ? "" : `${path.includes("?") ? "&" : "?"}run=${this.run}`;
+      answer = await fetch(this.base + path + of, { ...init, credentials: "same-origin" });
     } catch (error) {
       if (init.signal?.aborted) throw error;
       throw new GoneError("The server does not answer.");

@@ -1,4 +1,4 @@
-import type { Envelope, Messages, Meta, Question, Status, Topology } from "./types.ts";
+import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
 
 /** Where a tile lies: its level, its number along time, its block of rows. */
 export interface TileKey {
@@ -26,9 +26,9 @@ export interface DataSource {
   tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null>;
   exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null>;
   messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages>;
-  topology(): Promise<Topology>;
-  severity(metric: string, callPath: string[], grid: number, signal?: AbortSignal): Promise<Float64Array>;
   ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>>;
+  /** Another run, where there are several. */
+  of?(run: number): DataSource;
 }
 
 /** An answer that says what is wrong. */

@@ -28,6 +28,7 @@ export interface Category {
   colour_dark: string;
 }
 
+/** Rows that behave alike. */
 export interface ClusterOrder {
   cluster: number;
   rows: number[];
@@ -44,7 +45,7 @@ export interface Meta {
   locations: Location[];
   regions: Region[];
   categories: Category[];
-  orders: { rank: number[]; cluster?: ClusterOrder[] };
+  orders: { rank: number[] };
   tiles: { bins: number; rows: number; n_levels: number; bin0_ns: number };
   abilities: Record<string, boolean>;
   runs?: string[];
@@ -78,6 +79,8 @@ export interface Question {
   selection: Selection;
   options: Record<string, unknown>;
   run?: number;
+  /** The other runs, for questions that compare some. */
+  others?: number[];
 }
 
 export interface Envelope<T> {
@@ -103,15 +106,23 @@ export interface Messages {
   n?: number;
 }
 
-export interface Grid {
-  name: string;
-  dims: { name: string; size: number; periodic: boolean }[];
-  position_of_rank: (number[] | null)[];
+/** The answer to `correlate --values`. */
+export interface Placed {
+  view: { metric: string; display_name: string; unit: string; call_path: string[]; scope: string };
+  topology: { name: string; origin: string; n_places: number; n_located: number };
+  axes: { name: string; size: number; periodic: boolean; selected: boolean }[];
+  /** By place, the last axis fastest. */
+  values: (number | null)[];
+  ranks: (number | null)[];
+  metrics: { name: string; display_name: string; unit: string }[];
+  topologies: { name: string; sizes: number[] }[];
 }
 
-export interface Topology {
-  grids: Grid[];
-  metrics: (string | { name: string; display_name?: string; unit?: string })[];
+/** The answer to `correlate`. */
+export interface Correlated {
+  reference: { kept: number };
+  n_views: number;
+  rows: { metric: string; call_path: string[]; r: number; shift: number[]; sign: string }[];
 }
 
 export interface Ranks {

@@ -1,5 +1,5 @@
 import { toCsv } from "../panels/table.tsx";
-import type { Cell, Row, Table } from "../data/types.ts";
+import type { Cell, Placed, Row, Table } from "../data/types.ts";
 import type { Store } from "../state/store.ts";
 import type { View } from "../state/state.ts";
 
@@ -31,11 +31,23 @@ async function csv(store: Store, view: View): Promise<string> {
     const rows = data.functions.flatMap((f) => f.exclusive_ns.map((v, i) => ({ region: f.region, start_ns: data.bin_edges_ns[i], end_ns: data.bin_edges_ns[i + 1], exclusive_ns: v })));
     return tableOf(rows);
   }
+  if (view === "topology") return placesOf(store);
   const asked = ASKED[view];
   if (!asked) throw new Error(`${view} has no table`);
   const [question, options, rows] = asked;
+  const others = view === "compare" ? { run: 0, others: (store.meta.runs ?? []).slice(1).map((_, i) => i + 1) } : {};
   const whole = view === "guide" || view === "iterations" || view === "clusters" || view === "compare";
-  return tableOf(rows((await store.ask({ question, options, selection: whole ? {} : selection })).data as never));
+  return tableOf(rows((await store.ask({ question, options, selection: whole ? {} : selection, ...others })).data as never));
+}
+
+/** The values that are shown first, one row for each place with a location. */
+async function placesOf(store: Store): Promise<string> {
+  const { metric, call_path, scope, grid } = store.state.value;
+  const { time_ns } = store.selection.value;
+  const options = { scope, values: true, ...(metric === null ? {} : { metric }), ...(call_path === null ? {} : { path: `/${call_path.join("/")}` }), ...(grid === null ? {} : { topology: String(grid) }) };
+  const { data } = await store.ask<Placed>({ question: "correlate", options, selection: time_ns && !store.profileOnly ? { time_ns } : {} });
+  const place = (at: number) => data.axes.reduceRight<{ rest: number; cell: Record<string, number> }>(({ rest, cell }, axis) => ({ rest: Math.floor(rest / axis.size), cell: { [axis.name]: rest % axis.size, ...cell } }), { rest: at, cell: {} }).cell;
+  return tableOf(data.values.flatMap((value, at) => (value === null ? [] : [{ ...place(at), rank: data.ranks[at] ?? null, [data.view.metric]: value }])));
 }
 
 function tableOf(rows: Row[]): string {

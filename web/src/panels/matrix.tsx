@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { scaleCss } from "../colour/palettes.ts";
-import { bytes, count } from "../format.ts";
+import { bytes, count, duration } from "../format.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
+import { BINS, type OverTime } from "../timeline/track.tsx";
 import { Panel } from "./panel.tsx";
 
 interface Pair { from: number; to: number; messages: number; bytes: number }
@@ -15,12 +16,13 @@ const MAX_BLOCKS = 256;
 export function Matrix() {
   const answer = useAnswer<Data>("comm-matrix");
   const sizes = useAnswer<Sizes>("messages", { log: true }).data;
+  const overTime = useAnswer<OverTime>("comm-over-time", { bins: BINS, unit: "bytes" }).data;
   const { data } = answer;
   const none = data && (data.pairs ?? []).length === 0;
   return (
     <Panel id="matrix" answer={answer}>
       {none && <p class="faint pad">No messages between ranks in the selection.</p>}
-      {data && !none && <div class="pair"><Square data={data} />{sizes?.counts && <Histogram sizes={sizes} />}</div>}
+      {data && !none && <div class="pair"><Square data={data} /><div class="histograms">{sizes?.counts && <Histogram sizes={sizes} />}{overTime?.sent && <Over data={overTime} />}</div></div>}
     </Panel>
   );
 }
@@ -31,8 +33,7 @@ function Square({ data }: { data: Data }) {
   const [at, setAt] = useState<[number, number] | null>(null);
   const n = data.ranks.length;
   const blocks = Math.min(n, MAX_BLOCKS);
-  const block = (rank: number) => Math.floor((data.ranks.indexOf(rank) * blocks) / n);
-  const place = new Map(data.ranks.map((rank) => [rank, block(rank)]));
+  const place = new Map(data.ranks.map((rank, i) => [rank, Math.floor((i * blocks) / n)]));
   const cells = new Map<number, Pair>();
   for (const pair of data.pairs) {
     const key = (place.get(pair.from) ?? 0) * blocks + (place.get(pair.to) ?? 0);
@@ -63,6 +64,21 @@ function Square({ data }: { data: Data }) {
       <div class="axis">from ↓ to →</div>
       <canvas ref={canvas} role="img" aria-label="Bytes from each rank to each other" onPointerMove={move} onPointerLeave={() => setAt(null)} onClick={select} />
       <figcaption>{at ? `${names(at[0])} → ${names(at[1])}: ${pointed ? `${bytes(pointed.bytes)} in ${count(pointed.messages)} messages` : "nothing"}` : `up to ${bytes(most)} from one to another`}</figcaption>
+    </figure>
+  );
+}
+
+/** How much is sent over time; a click selects a stretch. */
+function Over({ data }: { data: OverTime }) {
+  const store = useStore();
+  const most = Math.max(1, ...data.sent);
+  const edge = (i: number) => data.bin_edges_ns[i] ?? 0;
+  return (
+    <figure class="histogram">
+      <svg viewBox={`0 0 ${data.sent.length} 100`} preserveAspectRatio="none" role="img" aria-label="Bytes sent over time">
+        {data.sent.map((value, i) => <rect key={i} x={i} width={1} y={100 - (100 * value) / most} height={(100 * value) / most} onClick={() => store.go({ brush_ns: [edge(i), edge(i + 1)] }, true)}><title>{`${duration(edge(i))} – ${duration(edge(i + 1))}: ${bytes(value)} sent, ${bytes(data.received[i] ?? 0)} received`}</title></rect>)}
+      </svg>
+      <figcaption>{duration(edge(0))} … {duration(edge(data.sent.length))}: up to {bytes(most)} sent in {duration(edge(1) - edge(0))}</figcaption>
     </figure>
   );
 }

@@ -26,27 +26,28 @@ const DEBOUNCE_MS = 140;
  * The answer to a question; asked anew when it changes, and the earlier request is then cancelled. The earlier answer
  * stays until the new one is there. With `selection` absent the question is about the present selection.
  */
-export function useAnswer<T>(question: string, options: Record<string, unknown> = {}, selection?: Selection, run?: number): Answer<T> {
+export function useAnswer<T>(question: string, options: Record<string, unknown> = {}, selection?: Selection, run?: number, others?: number[]): Answer<T> {
   const store = useStore();
-  const full: Question = { question, options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }) };
+  const full: Question = { question, options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }), ...(others === undefined ? {} : { others }) };
   const key = canonical(full);
-  const [answer, setAnswer] = useState<Answer<T>>({ data: null, error: null, loading: true });
+  const [answer, setAnswer] = useState<Answer<T> & { of: string }>({ data: null, error: null, loading: true, of: key });
   useEffect(() => {
     const abort = new AbortController();
-    setAnswer((before) => ({ ...before, loading: true }));
+    setAnswer((before) => ({ ...before, loading: true, error: null }));
     const work = (async () => {
       await sleep(answer.data === null ? 0 : DEBOUNCE_MS);
       if (abort.signal.aborted) return;
       try {
         const got: Envelope<T> = await store.ask(full, abort.signal);
-        if (!abort.signal.aborted) setAnswer({ data: got.data, error: null, loading: false });
+        if (!abort.signal.aborted) setAnswer({ data: got.data, error: null, loading: false, of: key });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        if (!abort.signal.aborted) setAnswer((before) => ({ ...before, error: message, loading: false }));
+        if (!abort.signal.aborted) setAnswer((before) => ({ ...before, error: message, loading: false, of: key }));
       }
     })();
     void store.pending.track(work);
     return () => abort.abort();
   }, [key]);
-  return answer;
+  // Until the effect runs, what is held answers the question before.
+  return answer.of === key ? answer : { data: answer.data, error: null, loading: true };
 }

@@ -39,6 +39,7 @@ export function merge(state: State, change: Record<string, unknown>): State {
 }
 
 function encode(key: keyof State, value: NonNullable<State[keyof State]>): string {
+  if (key === "beside") return encodeURIComponent(JSON.stringify(value));
   if (key === "call_path") return (value as string[]).map(encodeURIComponent).join("/");
   return String(value).split(",").map(encodeURIComponent).join(",");
 }
@@ -46,10 +47,11 @@ function encode(key: keyof State, value: NonNullable<State[keyof State]>): strin
 function decode(key: string, text: string): unknown {
   switch (key) {
     case "call_path": return text === "" ? [] : text.split("/").map(decodeURIComponent);
-    case "time_ns": case "brush_ns": return text.split(",").map(Number);
+    case "beside": return JSON.parse(decodeURIComponent(text));
+    case "time_ns": case "brush_ns": case "axes": case "shown_axes": case "slices": case "opaque": return text.split(",").map((number) => (number === "" ? NaN : Number(number)));
     case "depth": return /^\d+$/.test(text) ? Number(text) : text;
     case "findings_index": case "expanded": case "grid": return Number(text);
-    case "messages": case "critical_path": case "focus": return text === "true";
+    case "messages": case "critical_path": case "focus": case "threads": case "waits": return text === "true";
     default: return decodeURIComponent(text);
   }
 }
@@ -67,8 +69,14 @@ function valid(key: keyof State, value: unknown): unknown {
     case "depth": return oneOf(value, "auto", "leaf") ?? (index(value) === 0 ? undefined : index(value));
     case "colour": return oneOf(value, "category", "region", "path");
     case "findings_index": case "expanded": return orNull(value, index);
-    case "grid": return index(value);
-    case "messages": case "critical_path": case "focus": return oneOf(value, true, false);
+    case "grid": return orNull(value, index);
+    case "axes": case "shown_axes": case "slices": return orNull(value, (v) => numbers(v, key === "shown_axes" ? 3 : MAX_AXES));
+    case "opaque": return orNull(value, part);
+    case "beside": return orNull(value, views);
+    case "align": return oneOf(value, "time", "iteration", "segment");
+    case "track": return oneOf(value, "none", "bytes", "messages");
+    case "scope": return oneOf(value, "exclusive", "inclusive");
+    case "messages": case "critical_path": case "focus": case "threads": case "waits": return oneOf(value, true, false);
     case "theme": return oneOf(value, "auto", "dark", "light");
     case "metric": return value === null || typeof value === "string" ? value : undefined;
     default: return typeof value === "string" ? value : undefined;
@@ -80,6 +88,27 @@ function range(value: unknown): unknown {
   const [a, b] = value as unknown[];
   const good = typeof a === "number" && typeof b === "number" && 0 <= a && a < b && Number.isFinite(b);
   return good ? [Math.round(a), Math.max(Math.round(a) + 1, Math.round(b))] : undefined;
+}
+
+/** Axes of a topology: no machine has more. */
+const MAX_AXES = 16;
+/** Views side by side, besides the first. */
+export const MAX_BESIDE = 5;
+
+function numbers(value: unknown, most: number): unknown {
+  return Array.isArray(value) && 0 < value.length && value.length <= most && value.every((v) => index(v) !== undefined) ? value : undefined;
+}
+
+function part(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 2) return undefined;
+  const [low, high] = value as unknown[];
+  return typeof low === "number" && typeof high === "number" && 0 <= low && low <= high && high <= 1 ? value : undefined;
+}
+
+function views(value: unknown): unknown {
+  if (!Array.isArray(value) || MAX_BESIDE < value.length) return undefined;
+  const good = (view: unknown): boolean => typeof view === "object" && view !== null && "metric" in view && typeof view.metric === "string" && "call_path" in view && Array.isArray(view.call_path) && view.call_path.every((v) => typeof v === "string");
+  return value.length === 0 ? null : value.every(good) ? value : undefined;
 }
 
 function names(value: unknown): unknown {

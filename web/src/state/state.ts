@@ -35,7 +35,7 @@ export interface State {
   ranks: string | null;
   /** Names from the outermost region; `null`: all. */
   call_path: string[] | null;
-  /** `rank`, `cluster`, or a metric of the profile such as `exclusive_ns`. */
+  /** `rank`, `cluster`, `topology`, `exclusive_ns`, or a metric of the topology such as `time`. */
   order: string;
   depth: Depth;
   colour: Colour;
@@ -45,15 +45,42 @@ export interface State {
   search: string;
   messages: boolean;
   critical_path: boolean;
+  /** Whether the longest waits of each rank are drawn, with what they wait for. */
+  waits: boolean;
+  /** What is drawn over time below the timeline. */
+  track: "none" | "bytes" | "messages";
   /** Whether only rows of marked ranks are shown. */
   focus: boolean;
+  /** Whether threads and streams have rows, below their rank's. */
+  threads: boolean;
   /** The rank whose calls are drawn as a flame chart below its row. */
   expanded: number | null;
   theme: Theme;
   palette: string;
-  /** Of the topology: metric, grid. */
+  /** What of two runs is below each other. */
+  align: "time" | "iteration" | "segment";
+  /** Of a profile and of the topology: the metric; `null`: time. */
   metric: string | null;
-  grid: number;
+  /** Number of the topology; `null`: the first that fits. */
+  grid: number | null;
+  /** Severities without or with those of callees. */
+  scope: "exclusive" | "inclusive";
+  /** Numbers of the axes along which variation counts; `null`: all. */
+  axes: number[] | null;
+  /** Numbers of the axes that are shown, at most three; `null`: the first ones. */
+  shown_axes: number[] | null;
+  /** For each axis the place of the slice, where it is not shown; `null`: the first ones. */
+  slices: number[] | null;
+  /** The part of the severities that is opaque, from 0 (least) to 1 (most); `null`: all. */
+  opaque: Range | null;
+  /** Views beside the one of `metric` and `call_path`, under the same camera. */
+  beside: SeverityView[] | null;
+}
+
+/** A metric of a call path. */
+export interface SeverityView {
+  metric: string;
+  call_path: string[];
 }
 
 export const INITIAL: Readonly<State> = {
@@ -69,10 +96,20 @@ export const INITIAL: Readonly<State> = {
   search: "",
   messages: false,
   critical_path: false,
+  waits: false,
+  track: "none",
   focus: false,
+  threads: true,
   expanded: null,
   theme: "auto",
   palette: "cividis",
+  align: "time",
   metric: null,
-  grid: 0,
+  grid: null,
+  scope: "exclusive",
+  axes: null,
+  shown_axes: null,
+  slices: null,
+  opaque: null,
+  beside: null,
 };

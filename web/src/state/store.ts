@@ -34,15 +34,20 @@ export class Store {
   private moved = 0;
   private ended = false;
 
-  constructor(source: DataSource, meta: Meta, pending: Pending) {
+  /** The second run, once it is known. */
+  readonly second = signal<Store | null>(null);
+
+  /** With `state`, it is what another one shows; else it is the address'. */
+  constructor(source: DataSource, meta: Meta, pending: Pending, state?: Signal<State>) {
     this.source = source;
     this.meta = meta;
     this.pending = pending;
-    this.state = signal(fromHash(location.hash));
+    this.state = state ?? signal(fromHash(location.hash));
     this.paths = new CallPaths(meta);
     this.tiles = new TileStore(source, meta);
     this.tiles.onError = (error) => this.report(error);
     this.selection = computed(() => selectionOf(this.state.value));
+    if (state) return;
     addEventListener("hashchange", () => (this.state.value = fromHash(location.hash)));
     effect(() => this.writeHash(this.state.value));
   }

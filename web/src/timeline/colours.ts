@@ -74,7 +74,11 @@ export class Colours {
   private readonly state: State;
   private readonly dark: boolean;
 
-  constructor(paths: CallPaths, categories: Category[], state: State, dark: boolean, significance: Significance | null) {
+  /** The colour that another run has for a call path, if it has one. */
+  private readonly like: ((names: string[]) => Rgb | null) | null;
+
+  constructor(paths: CallPaths, categories: Category[], state: State, dark: boolean, significance: Significance | null, like: ((names: string[]) => Rgb | null) | null = null) {
+    this.like = like;
     this.paths = paths;
     this.categories = categories;
     this.state = state;
@@ -96,7 +100,7 @@ export class Colours {
   /** Of a call path as displayed. */
   of(id: number): Rgb {
     let rgb = this.rgb.get(id);
-    if (!rgb) this.rgb.set(id, (rgb = this.make(id)));
+    if (!rgb) this.rgb.set(id, (rgb = this.like?.(this.paths.names(id)) ?? this.make(id)));
     return rgb;
   }
 

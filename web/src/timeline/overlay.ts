@@ -11,12 +11,16 @@ export interface Marks {
   bundles: { block_from: number; block_to: number; n: number }[];
   /** Critical path: row, from, to, and the row it comes from. */
   critical: { row: number; from: number; to: number; from_row: number | null }[];
+  waits: Wait[];
   finding: { time_ns: Range; ranks: Set<number> } | null;
   pointer: { x: number; y: number } | null;
   drag: { time_ns: Range } | null;
 }
 
-export const NO_MARKS: Marks = { iterations: [], arrows: [], bundles: [], critical: [], finding: null, pointer: null, drag: null };
+/** A wait of a row, and who is late. */
+export interface Wait { row: number; from: number; to: number; culprit: { row: number; rank: number; call_path: string[] } | null; class: string; certain: boolean }
+
+export const NO_MARKS: Marks = { iterations: [], arrows: [], bundles: [], critical: [], waits: [], finding: null, pointer: null, drag: null };
 export const GUTTER = 92;
 export const RULER = 24;
 export const ITERATIONS = 12;
@@ -51,6 +55,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, view: TimelineView, marks
   context.clip();
   drawDimmed(context, view, inks, top, width);
   drawFlow(context, view, marks, inks, top);
+  drawWaits(context, view, marks, inks, top);
   drawSelection(context, view, marks, inks, top, height);
   context.restore();
   drawPointer(context, view, marks, inks, top, height);
@@ -169,6 +174,34 @@ function drawFlow(context: CanvasRenderingContext2D, view: TimelineView, marks: 
 
 function critical(marks: Marks, line: (row: number, from: number, other: number, to: number) => void): void {
   for (const { row, from, to, from_row } of marks.critical) line(from_row ?? row, from, row, to);
+}
+
+/** Waits as frames; a line leads from the end of each to who was late. Those of less than a pixel are left out. */
+function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number): void {
+  const rows = new Map(view.rows.map((row) => [row.row, row]));
+  const y = (row: { y: number }) => top + row.y - view.scroll.peek();
+  for (const wait of marks.waits) {
+    const row = rows.get(wait.row);
+    const [x, end] = [GUTTER + view.xOf(wait.from), GUTTER + view.xOf(wait.to)];
+    if (!row || end - x < 1 || end < GUTTER || GUTTER + view.width < x) continue;
+    context.strokeStyle = inks.accent;
+    context.lineWidth = 1.5;
+    context.setLineDash(wait.certain ? [] : [3, 2]);
+    context.strokeRect(x, y(row) + 1, end - x, Math.max(1, row.height - 3));
+    const late = wait.culprit ? rows.get(wait.culprit.row) : undefined;
+    if (late && late !== row) {
+      context.beginPath();
+      context.moveTo(end, y(row) + row.height / 2);
+      context.lineTo(end, y(late) + late.height / 2);
+      context.stroke();
+      context.beginPath();
+      context.arc(end, y(late) + late.height / 2, 2.5, 0, 7);
+      context.fillStyle = inks.accent;
+      context.fill();
+    }
+    context.setLineDash([]);
+    context.lineWidth = 1;
+  }
 }
 
 function drawSelection(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number, height: number): void {

@@ -5,9 +5,11 @@ import { duration, exactNs, percent } from "../format.ts";
 import { formatRanks } from "../ranks.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import type { Range } from "../state/state.ts";
-import { drawOverlay, GUTTER, ITERATIONS, NO_MARKS, RULER, type Marks } from "./overlay.ts";
+import { drawOverlay, GUTTER, ITERATIONS, NO_MARKS, RULER, type Marks, type Wait } from "./overlay.ts";
 import { TimelineView } from "./view.ts";
 import { Flame } from "./flame.tsx";
+import { Second } from "./second.tsx";
+import { Track } from "./track.tsx";
 import type { Report } from "../data/types.ts";
 
 const TOP = RULER + ITERATIONS;
@@ -17,6 +19,10 @@ interface Loops {
 }
 interface Critical {
   segments: { rank: number; from_rank: number | null; start_ns: number; end_ns: number }[];
+}
+
+interface Waits {
+  rows: { class: string; rank: number; longest_ns: number; longest_at_ns: number; certainty: string; culprit: { rank: number; call_path: string[] } | null }[];
 }
 
 /** Locations × time. */
@@ -56,8 +62,10 @@ export function Timeline({ onView }: { onView: (view: TimelineView) => void }) {
           class="overlay" ref={overlay} role="img" aria-label="What each location does over time. The tables below say the same in words."
           onPointerDown={hands?.down} onPointerMove={hands?.move} onPointerUp={hands?.up} onPointerLeave={hands?.leave} onDblClick={hands?.zoom}
         />
-        {view && pointer && <Tooltip view={view} pointer={pointer} />}
+        {view && pointer && <Tooltip view={view} pointer={pointer} waits={marks.current.waits} />}
       </div>
+      {view && 1 < (store.meta.runs?.length ?? 1) && <Second first={view} />}
+      {view && store.state.value.track !== "none" && <Track view={view} unit={store.state.value.track} />}
       {view && store.state.value.expanded !== null && <Flame view={view} rank={store.state.value.expanded} />}
     </section>
   );
@@ -69,6 +77,7 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const [from, to] = store.shown;
   const loops = useAnswer<Loops>("iterations", {}, {}).data;
   const path = useAnswer<Critical>(state.critical_path ? "critical-path" : "info", {}, {}).data;
+  const waits = useAnswer<Waits>(state.waits ? "waits" : "info", state.waits ? { per: "rank", top: 0 } : {}, {});
   const report = useAnswer<Report>("report", {}, {}).data;
   const loop = loops?.loops?.find((loop) => !loop.is_nested && 1 < loop.iterations.length);
   const first = loop?.iterations[0]?.location_cluster;
@@ -76,6 +85,10 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const rows = new Map(store.meta.locations.map((location, row) => [location.rank, row] as const).reverse());
   marks.critical = (state.critical_path ? (path?.segments ?? []) : []).map((s) => ({
     row: rows.get(s.rank) ?? 0, from: s.start_ns, to: s.end_ns, from_row: s.from_rank === null ? null : (rows.get(s.from_rank) ?? null),
+  }));
+  marks.waits = (state.waits && !waits.loading ? (waits.data?.rows ?? []) : []).map((wait): Wait => ({
+    row: rows.get(wait.rank) ?? 0, from: wait.longest_at_ns, to: wait.longest_at_ns + wait.longest_ns, class: wait.class, certain: wait.certainty === "certain",
+    culprit: wait.culprit ? { row: rows.get(wait.culprit.rank) ?? 0, ...wait.culprit } : null,
   }));
   const finding = state.findings_index === null ? undefined : report?.findings[state.findings_index];
   marks.finding = finding ? { time_ns: finding.time_range_ns, ranks: new Set(finding.ranks.list) } : null;
@@ -94,7 +107,7 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
     }, 120);
     return () => { clearTimeout(timer); abort.abort(); };
   }, [state.messages, from, to, view]);
-  useEffect(() => view?.invalidate(), [view, loops, path, report, state.critical_path, state.findings_index]);
+  useEffect(() => view?.invalidate(), [view, loops, path, report, waits.data, waits.loading, state.critical_path, state.waits, state.findings_index]);
 }
 
 /** Pointer and wheel. */
@@ -204,7 +217,7 @@ export function zoomToSelection(view: TimelineView): void {
   view.store.set({ brush_ns: null, focus: ranks !== null });
 }
 
-function Tooltip({ view, pointer }: { view: TimelineView; pointer: { x: number; y: number } }) {
+function Tooltip({ view, pointer, waits }: { view: TimelineView; pointer: { x: number; y: number }; waits: Wait[] }) {
   const { store } = view;
   const row = view.rowAt(pointer.y - TOP);
   if (pointer.x < GUTTER || pointer.y < TOP || !row) return null;
@@ -213,6 +226,8 @@ function Tooltip({ view, pointer }: { view: TimelineView; pointer: { x: number; 
   const location = store.meta.locations[row.row];
   const shown = view.displayed(pixel.path);
   const names = store.paths.names(pixel.path);
+  const time = view.timeAt(pointer.x - GUTTER);
+  const wait = waits.find((each) => each.row === row.row && each.from <= time && time <= each.to);
   const depth = store.paths.depth[shown] ?? names.length;
   const left = pointer.x + 350 < GUTTER + view.width ? pointer.x + 14 : pointer.x - 334;
   const below = pointer.y < view.height / 2;
@@ -226,6 +241,7 @@ function Tooltip({ view, pointer }: { view: TimelineView; pointer: { x: number; 
           <span key={i}><i style={{ background: `rgb(${view.colours?.category(i).join(" ")})` }} />{store.meta.categories[i]?.name ?? "other"} {percent(share)}</span>
         ))}
       </div>
+      {wait && <div class="wait">{wait.class.replaceAll("_", " ")}{wait.certain ? "" : " (possible)"}: {duration(wait.to - wait.from)}{wait.culprit && `, for rank ${wait.culprit.rank} in ${wait.culprit.call_path.at(-1) ?? ""}`}</div>}
       <div class="faint">{exactNs(pixel.time_ns[0])} + {duration(pixel.time_ns[1] - pixel.time_ns[0])} a pixel</div>
     </div>
   );

@@ -1,4 +1,4 @@
-import type { Meta } from "../data/types.ts";
+import type { ClusterOrder, Meta } from "../data/types.ts";
 import type { State } from "../state/state.ts";
 
 /** A row as it is drawn: a location, or the representative of a cluster. */
@@ -16,19 +16,19 @@ export const MAX_ROW = 88;
 export const MIN_ROW = 2;
 
 /** Rows in the order asked for, with their place; as high as the space allows. */
-export function layRows(meta: Meta, state: State, ranks: Set<number> | null, open: ReadonlySet<number>, space: number, byMetric: number[] | null): DisplayRow[] {
+export function layRows(meta: Meta, state: State, ranks: Set<number> | null, open: ReadonlySet<number>, space: number, byMetric: number[] | null, clusters: ClusterOrder[] | null): DisplayRow[] {
   const shown = (row: number) => {
     const location = meta.locations[row];
-    return location !== undefined && location.kind !== "metric" && (!state.focus || ranks === null || location.rank === null || ranks.has(location.rank));
+    return location !== undefined && location.kind !== "metric" && (state.threads || location.parent_row === null) && (!state.focus || ranks === null || location.rank === null || ranks.has(location.rank));
   };
-  if (state.order === "cluster" && meta.orders.cluster) return clusterRows(meta, open, space, shown);
+  if (clusters) return clusterRows(meta, clusters, open, space, shown);
   const order = (byMetric ?? meta.orders.rank).filter(shown);
   const height = Math.max(MIN_ROW, Math.min(MAX_ROW, Math.floor(space / Math.max(1, order.length))));
   return order.map((row, i) => ({ row, y: i * height, height, ...labelOf(meta, row), cluster: null }));
 }
 
-function clusterRows(meta: Meta, open: ReadonlySet<number>, space: number, shown: (row: number) => boolean): DisplayRow[] {
-  const bands = (meta.orders.cluster ?? []).map((c) => ({ ...c, rows: c.rows.filter(shown) })).filter((c) => 0 < c.rows.length);
+function clusterRows(meta: Meta, clusters: ClusterOrder[], open: ReadonlySet<number>, space: number, shown: (row: number) => boolean): DisplayRow[] {
+  const bands = clusters.map((c) => ({ ...c, rows: c.rows.filter(shown) })).filter((c) => 0 < c.rows.length);
   const weights = bands.map((band) => (open.has(band.cluster) ? band.rows.length : 1) * Math.log2(open.has(band.cluster) ? 2 : band.rows.length + 1));
   const unit = Math.max(8, Math.min(MAX_ROW, space / Math.max(1, weights.reduce((a, b) => a + b, 0))));
   const rows: DisplayRow[] = [];
@@ -50,8 +50,21 @@ export function labelOf(meta: Meta, row: number): { label: string; indented: boo
   if (!location) return { label: "", indented: false };
   const indented = location.parent_row !== null;
   if (indented || location.rank === null) return { label: location.name, indented };
-  const first = meta.locations.findIndex((other) => other.rank === location.rank) === row;
+  const first = firstRows(meta).get(location.rank) === row;
   return first ? { label: `rank ${location.rank}`, indented } : { label: location.name, indented: true };
+}
+
+const FIRST_ROWS = new WeakMap<Meta["locations"], Map<number, number>>();
+
+/** The first row of each rank. */
+function firstRows({ locations }: Meta): Map<number, number> {
+  let found = FIRST_ROWS.get(locations);
+  if (!found) {
+    found = new Map();
+    for (const [row, { rank }] of locations.entries()) if (rank !== null && !found.has(rank)) found.set(rank, row);
+    FIRST_ROWS.set(locations, found);
+  }
+  return found;
 }
 
 /** The row at `y`, by bisection. */

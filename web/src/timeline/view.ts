@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 import { NOTHING } from "../data/paths.ts";
 import type { Bins } from "../data/tiles.ts";
+import type { ClusterOrder } from "../data/types.ts";
 import { decodeBins, sharesAt } from "../data/tiles.ts";
 import type { Rgb } from "../colour/oklch.ts";
 import type { Range } from "../state/state.ts";
@@ -36,9 +37,13 @@ export class TimelineView {
   readonly open = signal<ReadonlySet<number>>(new Set());
   readonly scroll = signal(0);
   readonly byMetric = signal<number[] | null>(null);
+  readonly clusters = signal<ClusterOrder[] | null>(null);
+  private laid: unknown[] = [];
   /** Counts pictures, for what is drawn above. */
   readonly drawn = signal(0);
   dark = true;
+  /** The picture of another run, whose colours this one takes over. */
+  like: TimelineView | null = null;
   private image: Image | null = null;
   private window: Window | null = null;
   private exact: Exact | null = null;
@@ -51,14 +56,15 @@ export class TimelineView {
   readonly store: Store;
   readonly canvas: HTMLCanvasElement;
 
-  constructor(store: Store, canvas: HTMLCanvasElement) {
+  constructor(store: Store, canvas: HTMLCanvasElement, like: TimelineView | null = null) {
     this.store = store;
     this.canvas = canvas;
     this.painter = painterFor(canvas);
     store.tiles.onArrival = () => this.invalidate("image");
+    this.like = like;
     this.disposals.push(
       effect(() => { void store.state.value; void store.pathsKnown.value; void store.pointedPath.value; this.invalidate("palette"); }),
-      effect(() => { void store.status.value; void this.open.value; void this.scroll.value; void this.byMetric.value; this.invalidate("image"); }),
+      effect(() => { void store.status.value; void this.open.value; void this.scroll.value; void this.byMetric.value; void this.clusters.value; this.invalidate("image"); }),
     );
   }
 
@@ -129,6 +135,12 @@ export class TimelineView {
     return displayed(path, this.store.state.value.depth, this.store.paths, this.significance);
   }
 
+  /** The colour of a call path by its names. */
+  colourOf(names: string[]): Rgb | null {
+    const path = this.store.paths.find(names);
+    return path === null ? null : (this.colours?.of(path) ?? null);
+  }
+
   render(): void {
     this.frame = 0;
     const scale = Math.min(2, devicePixelRatio || 1);
@@ -146,8 +158,14 @@ export class TimelineView {
   }
 
   private layOut(): void {
-    const { state } = this.store;
-    this.rows = layRows(this.store.meta, state.value, this.store.ranks, this.open.value, this.height, this.byMetric.value);
+    const { meta } = this.store;
+    const state = this.store.state.value;
+    const of = [meta.locations, this.open.value, this.height, this.byMetric.value, this.clusters.value, state.focus, state.ranks, state.threads];
+    // With 100,000 rows, laying them out takes longer than a frame.
+    if (of.some((each, i) => each !== this.laid[i])) {
+      this.laid = of;
+      this.rows = layRows(meta, state, this.store.ranks, this.open.value, this.height, this.byMetric.value, this.clusters.value);
+    }
     if (this.maxScroll < this.scroll.peek()) this.scroll.value = this.maxScroll;
   }
 
@@ -188,7 +206,7 @@ export class TimelineView {
   private prepareColours(): void {
     const { paths, meta } = this.store;
     const state = this.store.state.peek();
-    this.colours = new Colours(paths, meta.categories, state, this.dark, this.significance);
+    this.colours = new Colours(paths, meta.categories, state, this.dark, this.significance, this.like && ((names) => this.like?.colourOf(names) ?? null));
     const ground: Rgb = this.dark ? [21, 24, 29] : [250, 250, 248];
     this.painter.palette(paletteOf(paths, this.colours, state, this.significance, this.store.pointedPath.peek(), ground));
     this.stale.palette = false;

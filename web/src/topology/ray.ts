@@ -17,16 +17,24 @@ export function rayAt(camera: Camera, size: Vec3, x: number, y: number): { origi
 
 /** The first solid cube on a ray. */
 export function march(box: Box, origin: Vec3, ray: Vec3): Vec3 | null {
+  return hit(box, origin, ray)?.cell ?? null;
+}
+
+/** The first solid cube on a ray, and the axis that the side is normal to by which the ray enters it. */
+export function hit(box: Box, origin: Vec3, ray: Vec3): { cell: Vec3; axis: number } | null {
   const safe = ray.map((c) => (Math.abs(c) < 1e-6 ? 1e-6 : c)) as Vec3;
   const a = safe.map((c, i) => -(origin[i] ?? 0) / c);
   const b = safe.map((c, i) => ((box.size[i] ?? 0) - (origin[i] ?? 0)) / c);
-  let t = Math.max(0, ...a.map((v, i) => Math.min(v, b[i] ?? v)));
+  const enter = a.map((v, i) => Math.min(v, b[i] ?? v));
+  let t = Math.max(0, ...enter);
+  let axis = enter.indexOf(Math.max(...enter));
   const end = Math.min(...a.map((v, i) => Math.max(v, b[i] ?? v)));
   while (t < end) {
     const cell = safe.map((c, i) => Math.min((box.size[i] ?? 1) - 1, Math.max(0, Math.floor((origin[i] ?? 0) + c * (t + 1e-4))))) as Vec3;
-    if (box.solid(...cell)) return cell;
-    const next = Math.min(...safe.map((c, i) => ((cell[i] ?? 0) + (0 < c ? 1 : 0) - (origin[i] ?? 0)) / c));
-    t = Math.max(next, t + 1e-4);
+    if (box.solid(...cell)) return { cell, axis };
+    const next = safe.map((c, i) => ((cell[i] ?? 0) + (0 < c ? 1 : 0) - (origin[i] ?? 0)) / c);
+    axis = next.indexOf(Math.min(...next));
+    t = Math.max(Math.min(...next), t + 1e-4);
   }
   return null;
 }

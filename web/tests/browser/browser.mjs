@@ -29,11 +29,11 @@ async function real(traces) {
   });
   const truth = await readTruth(PROGRAM, traces[0]);
   const meta = await (await fetch(`${url}api/meta`)).json();
-  return { url, truth, meta, log: [], close: () => child.kill() };
+  return { url, truth, meta, log: [], child, close: () => child.kill() };
 }
 
-export async function open({ trace = TRACE, rename, hash = "", width = 1280, height = 720, dark = true, query = "" } = {}) {
-  const server = REAL && !rename ? await real([trace].flat()) : await serve({ program: PROGRAM, trace: [trace].flat()[0], ...(rename ? { rename } : {}) });
+export async function open({ trace = TRACE, rename, hash = "", width = 1280, height = 720, dark = true, query = "", isReal = REAL && !rename } = {}) {
+  const server = isReal ? await real([trace].flat()) : await serve({ program: PROGRAM, trace: [trace].flat()[0], ...(rename ? { rename } : {}) });
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
   const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light" });
   const errors = [];

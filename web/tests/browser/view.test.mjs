@@ -170,6 +170,88 @@ test("every panel answers and exports", async () => {
   assert.deepEqual(png, [80, 78, 71]);
 });
 
+test("the topology shows the command's values, picks them, marks ranks and turns all views together", async () => {
+  const options = { scope: "exclusive", values: true, metric: "time", path: "/main/timestep/runge_kutta_stage/advance/fluxes/solve_riemann" };
+  await set({ ...everything, view: "topology", metric: "time", call_path: options.path.slice(1).split("/") });
+  const { data } = JSON.parse(await ask(PROGRAM, TRACE, { question: "correlate", options }));
+  const panel = it.page.getByTestId("topology");
+  const csv = await it.page.evaluate(() => window.ouzel.export("topology", "csv"));
+  const lines = csv.trim().split("\n").slice(1).map((line) => line.split(","));
+  assert.deepEqual(lines.map((line) => Number(line.at(-1))), data.values.filter((value) => value !== null));
+  // What is under the pointer is a value of the command.
+  const box = await panel.locator("canvas").first().boundingBox();
+  const picked = new Set();
+  for (let x = 4; x < box.width; x += 6) {
+    await it.page.mouse.move(box.x + x, box.y + box.height / 2);
+    const found = /\] rank (\d+): (.*)/.exec(await panel.locator("figcaption").first().innerText());
+    if (found) picked.add(Number(found[1]));
+  }
+  assert.ok(1 < picked.size, `picked ${[...picked]}`);
+  // The first match beside it, under the same camera.
+  const ranked = JSON.parse(await ask(PROGRAM, TRACE, { question: "correlate", options: { ...options, values: false, top: 20 } })).data.rows;
+  const rows = panel.locator(".alike tbody tr");
+  assert.equal(await rows.count(), ranked.length);
+  assert.ok((await rows.first().innerText()).includes(ranked[0].r.toFixed(3)));
+  await rows.first().getByRole("checkbox").check();
+  await it.page.evaluate(() => window.ouzel.settled());
+  assert.deepEqual((await state()).beside, [{ metric: ranked[0].metric, call_path: ranked[0].call_path }]);
+  const canvases = panel.locator(".volumes canvas");
+  assert.equal(await canvases.count(), 2);
+  const pixels = () => it.page.evaluate(() => [...document.querySelectorAll(".volumes canvas")].map((canvas) => canvas.toDataURL()));
+  const before_ = await pixels();
+  await canvases.first().focus();
+  await it.page.keyboard.press("ArrowLeft");
+  await it.page.keyboard.press("ArrowUp");
+  const turned = await pixels();
+  turned.forEach((picture, i) => assert.notEqual(picture, before_[i], `view ${i} did not turn`));
+  // The upper half of the severities: their ranks are marked in all panels.
+  await set({ opaque: [0.5, 1] });
+  assert.notEqual((await pixels())[0], turned[0]);
+  await panel.getByRole("button", { name: "mark ranks" }).click();
+  const [low, high] = [Math.min(...data.values), Math.max(...data.values)];
+  const upper = data.ranks.filter((_, i) => (low + high) / 2 <= data.values[i]).sort((a, b) => a - b);
+  const marked = (await state()).ranks.split(",").flatMap((part) => { const [a, b = a] = part.split("-").map(Number); return Array.from({ length: b - a + 1 }, (_, i) => a + i); });
+  assert.deepEqual(marked, upper);
+  await set({ ...everything, opaque: null, beside: null, metric: null });
+});
+
+const labels = () => it.page.evaluate(() => window.ouzel.settled().then(() => window.ouzel.rows()));
+
+test("rows are in the order that is asked for: clusters, severity, topology", async () => {
+  const { clusters } = JSON.parse(await ask(PROGRAM, TRACE, { question: "clusters" })).data;
+  await set({ ...everything, order: "cluster" });
+  const bands = await labels();
+  assert.deepEqual(bands.map((band) => band.ranks), clusters.map((cluster) => cluster.ranks.list));
+  const [large, small] = [bands.find((band) => 1 < band.ranks.length), bands.find((band) => band.ranks.length === 1)];
+  if (large && small) assert.ok(Math.abs(large.height / small.height - Math.log2(large.ranks.length + 1)) < 0.1);
+  const path = "/main/timestep/runge_kutta_stage/advance/fluxes/solve_riemann";
+  const { data } = JSON.parse(await ask(PROGRAM, TRACE, { question: "correlate", options: { values: true, scope: "exclusive", metric: "time", path } }));
+  const value = new Map(data.ranks.map((rank, i) => [rank, data.values[i]]));
+  await set({ ...everything, order: "time", call_path: path.slice(1).split("/") });
+  const ranks = (await labels()).map((row) => row.ranks[0]);
+  ranks.slice(1).forEach((rank, i) => assert.ok(value.get(rank) <= value.get(ranks[i]), `rank ${rank} after rank ${ranks[i]}`));
+  await set({ ...everything, order: "topology" });
+  assert.deepEqual((await labels()).map((row) => row.ranks[0]), data.ranks);
+});
+
+test("waits are drawn where they were, and what is sent below the timeline", async () => {
+  const waits = JSON.parse(await ask(PROGRAM, TRACE, { question: "waits", options: { per: "rank" } })).data.rows;
+  await set({ ...everything, waits: true, track: "messages" });
+  const wait = waits.find((each) => each.culprit !== null);
+  await set({ time_ns: [Math.max(0, wait.longest_at_ns - wait.longest_ns), wait.longest_at_ns + 2 * wait.longest_ns] });
+  const box = await it.page.locator(".overlay").boundingBox();
+  const rows = await labels();
+  const row = rows.find((each) => each.ranks.includes(wait.rank));
+  await it.page.mouse.move(box.x + 92 + (box.width - 92) / 2, box.y + 36 + row.y + row.height / 2);
+  const text = await it.page.locator(".tooltip .wait").innerText();
+  assert.ok(text.startsWith(wait.class.replaceAll("_", " ")) && text.includes(`rank ${wait.culprit.rank} in ${wait.culprit.call_path.at(-1)}`), text);
+  await set({ time_ns: null, waits: false });
+  const over = JSON.parse(await ask(PROGRAM, TRACE, { question: "comm-over-time", options: { bins: 100, unit: "messages" } })).data;
+  const titles = await it.page.getByTestId("track").locator("rect title").allTextContents();
+  assert.deepEqual(titles.map((title) => Number(/: ([\d\u202f]+) messages sent/.exec(title)[1].replaceAll("\u202f", ""))), over.sent);
+  await set({ track: "none" });
+});
+
 test("frames are drawn while the picture moves", async () => {
   await set(everything);
   const times = await it.page.evaluate(() => window.ouzel.frames(20));

@@ -7,6 +7,7 @@ import type { Meta } from "../../src/data/types.ts";
 import { assemble, tilesOf, windowOf } from "../../src/timeline/image.ts";
 import { displayed, Significance } from "../../src/timeline/colours.ts";
 import { march, rayAt } from "../../src/topology/ray.ts";
+import { aligned, ofIterations, ofSegments } from "../../src/timeline/align.ts";
 import { hash, ofRegion, oklch } from "../../src/colour/oklch.ts";
 
 const REGIONS = ["main", "solve", "MPI_Recv", "pack"].map((name, id) => ({ id, name, short: name, file: null, line: null, role: "", category: id === 2 ? "wait" : 0 }));
@@ -101,4 +102,15 @@ test("colours are those of `ouzel plot`", () => {
   assert.notEqual(hash("solve"), hash("assemble"));
   const [r, g, b] = ofRegion("MPI_Recv", "wait");
   assert.ok(g < r && b < r);
+});
+
+test("runs are aligned at the borders of iterations and segments, and straight between", () => {
+  const loops = (borders: number[]) => ({ loops: [{ is_nested: false, name: "step", iterations: borders.slice(1).map((end_ns, i) => ({ location_cluster: 0, start_ns: borders[i] ?? 0, end_ns })) }] });
+  const map = aligned(ofIterations(loops([10, 20, 30, 40]), loops([5, 25, 45])), [100, 80]);
+  assert.deepEqual([0, 10, 15, 20, 30, 100].map(map), [0, 5, 15, 25, 45, 80]);
+  const segments = (...list: [number, number, string][]) => ({ segments: list.map(([start_ns, end_ns, sync]) => ({ start_ns, end_ns, sync: [sync] })) });
+  const byName = aligned(ofSegments(segments([10, 20, "a"], [20, 50, "b"]), segments([30, 40, "b"], [5, 30, "a"])), [100, 60]);
+  assert.deepEqual([10, 20, 35, 50].map(byName), [5, 30, 35, 40]);
+  // What would run backwards is left out.
+  assert.equal(aligned([[10, 50], [20, 40], [30, 60]], [100, 100])(20), 55);
 });

@@ -19,23 +19,36 @@ test("numbers are short, and exact where asked", () => {
 
 const META = {
   locations: Array.from({ length: 6 }, (_, rank) => ({ id: rank, rank, name: "t", process: "p", kind: "thread", parent_row: null })),
-  orders: { rank: [0, 1, 2, 3, 4, 5], cluster: [{ cluster: 0, rows: [0, 1, 2], representative: 0 }, { cluster: 1, rows: [3], representative: 3 }, { cluster: 2, rows: [4, 5], representative: 4 }] },
+  orders: { rank: [0, 1, 2, 3, 4, 5] },
 } as unknown as Meta;
+const CLUSTERS = [{ cluster: 0, rows: [0, 1, 2], representative: 0 }, { cluster: 1, rows: [3], representative: 3 }, { cluster: 2, rows: [4, 5], representative: 4 }];
 
 test("bands of clusters grow with the logarithm of their size", () => {
-  const rows = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set(), 300, null);
+  const rows = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set(), 300, null, CLUSTERS);
   assert.deepEqual(rows.map((row) => row.row), [0, 3, 4]);
   const [three, one, two] = rows.map((row) => row.height) as [number, number, number];
   assert.ok(Math.abs(three / one - 2) < 0.05 && Math.abs(two / one - Math.log2(3)) < 0.05);
-  const open = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set([0]), 300, null);
+  const open = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set([0]), 300, null, CLUSTERS);
   assert.deepEqual(open.map((row) => row.row), [0, 1, 2, 3, 4]);
   assert.equal(rowAt(rows, three)?.row, 3);
   assert.equal(rowAt(rows, 1e6), null);
 });
 
 test("marked ranks alone, and an order by a metric", () => {
-  const rows = layRows(META, { ...INITIAL, focus: true }, new Set([1, 4]), new Set(), 300, [5, 4, 3, 2, 1, 0]);
+  const rows = layRows(META, { ...INITIAL, focus: true }, new Set([1, 4]), new Set(), 300, [5, 4, 3, 2, 1, 0], null);
   assert.deepEqual(rows.map((row) => row.row), [4, 1]);
+});
+
+test("threads and streams are below their rank, or have no rows; 100,000 rows are laid out", () => {
+  const n = 100_000;
+  const locations = Array.from({ length: n }, (_, row) => ({ id: row, rank: row >> 2, name: `t${row & 3}`, process: "p", kind: row % 4 === 3 ? "stream" : "thread", parent_row: row % 4 === 0 ? null : row & ~3 }));
+  const meta = { locations, orders: { rank: locations.map((_, row) => row) } } as unknown as Meta;
+  const all = layRows(meta, INITIAL, null, new Set(), 300, null, null);
+  assert.equal(all.length, n);
+  assert.deepEqual(all.slice(4, 8).map(({ label, indented }) => [label, indented]), [["rank 1", false], ["t1", true], ["t2", true], ["t3", true]]);
+  assert.equal(rowAt(all, 2 * n - 1)?.row, n - 1);
+  const ranks = layRows(meta, { ...INITIAL, threads: false }, null, new Set(), 300, null, null);
+  assert.deepEqual([ranks.length, ranks[1]?.row], [n / 4, 4]);
 });
 
 test("a file answers for the whole run and says what it does not hold", async () => {

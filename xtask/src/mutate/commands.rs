@@ -59,6 +59,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("comm-matrix TRACE --format json", Shape::Json),
     ("correlate TRACE --format json", Shape::Json),
     ("correlate TRACE --topology 2x2 --format json", Shape::Json),
+    ("correlate TRACE --topology 2x2 --values --format json", Shape::Json),
     ("correlate TRACE --spectra OUT.bin --format json", Shape::Json),
     ("causes TRACE --format json", Shape::Json),
     ("timeline TRACE --plot OUT.svg", Shape::Text),

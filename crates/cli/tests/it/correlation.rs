@@ -118,6 +118,36 @@ fn what_was_planted_comes_first_with_shift_and_sign() {
 }
 
 #[test]
+fn values_are_those_of_each_place() {
+    let scratch = Scratch::new("correlate-values");
+    let path = planted(&scratch.0, Some(7));
+    let values = ["correlate", "--metric", "time", "--path", "/main/solve", "--values"];
+    let answer = json(&path, &values);
+    assert_eq!(answer["schema"], "ouzel/topology/1");
+    let data = &answer["data"];
+    assert_eq!(data["view"]["call_path"], serde_json::json!(["main", "solve"]));
+    assert_eq!((&data["axes"][0]["size"], &data["axes"][1]["size"]), (&X.into(), &Y.into()));
+    for place in 0..X * Y {
+        let is_hole = place == 7;
+        let value = if is_hole { Value::Null } else { pattern(place / Y, place % Y).into() };
+        assert_eq!(data["values"][place], value, "{place}");
+        assert_eq!(data["ranks"][place], if is_hole { Value::Null } else { place.into() }, "{place}");
+    }
+    let names: Vec<&str> =
+        data["metrics"].as_array().unwrap().iter().map(|metric| metric["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["time", "bytes"]);
+    assert_eq!(data["topologies"][0], serde_json::json!({"name": "torus", "sizes": [X, Y]}));
+    // What does not vary has values, and no correlation.
+    let flat = ["correlate", "--metric", "time", "--path", "flat", "--values", "--top", "2"];
+    assert_eq!(json(&path, &flat)["data"]["values"][0], 3.0);
+    let page = ran_on(&path, &flat).out;
+    assert!(page.contains("2 of 29 places"), "{page}");
+    let csv = ran_on(&path, &[&values[..], &["--format", "csv"]].concat()).out;
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!((rows[0], rows.len()), ("place,location,rank,value", X * Y));
+}
+
+#[test]
 fn a_filter_keeps_one_axis() {
     let scratch = Scratch::new("correlate-axes");
     let path = planted(&scratch.0, None);

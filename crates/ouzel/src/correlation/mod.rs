@@ -8,8 +8,11 @@
 //! path with the largest total that is not a root, the first topology that matches the locations, all axes. For the
 //! method see `ouzel_correlate`.
 
+mod placed;
 mod table;
 pub(crate) mod topology;
+
+pub use placed::Placed;
 
 use crate::Profile;
 use crate::call_paths::{CallPathError, call_path};
@@ -334,11 +337,15 @@ fn heaviest(tree: &CallTree, totals: impl Iterator<Item = (CallPathId, f64)>) ->
 
 /// The question about a view.
 fn question(query: &CorrelationQuery, reference: View, grid: &Grid) -> Result<Question, AxisError> {
-    let axes = if query.axes.is_empty() {
-        AxisSet::all(grid.axes().len())
-    } else {
-        AxisSet::from_names(grid, query.axes.iter().map(String::as_str))?
-    };
+    let axes = axes(query, grid)?;
     let &CorrelationQuery { top, scope, weights, peak, .. } = query;
     Ok(Question { reference, scope, axes, top, weights, peak })
+}
+
+/// The axes that were named, or all.
+fn axes(query: &CorrelationQuery, grid: &Grid) -> Result<AxisSet, AxisError> {
+    if query.axes.is_empty() {
+        return Ok(AxisSet::all(grid.axes().len()));
+    }
+    AxisSet::from_names(grid, query.axes.iter().map(String::as_str))
 }

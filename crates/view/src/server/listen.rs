@@ -1,5 +1,6 @@
 //! Where the server listens: a free port of loopback, or a socket in a folder that only its user can enter.
 
+use crate::private;
 use ouzel_files::unfinished::Unfinished;
 use std::io;
 use std::net::Ipv4Addr;
@@ -49,21 +50,10 @@ impl Listener {
 /// The folder is made for the user alone before the socket is: between `bind` and `chmod` nobody else can connect.
 #[cfg(unix)]
 fn socket(path: &Path) -> io::Result<Listener> {
-    use std::fs::{self, DirBuilder, Permissions};
-    use std::os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Err(error) = DirBuilder::new().mode(0o700).create(folder)
-        && error.kind() != io::ErrorKind::AlreadyExists
-    {
-        return Err(error);
-    }
-    let (_probe, file) = Unfinished::temporary()?;
-    let (found, user) = (fs::symlink_metadata(folder)?, file.metadata()?.uid());
-    if !found.is_dir() || found.mode() & 0o077 != 0 || found.uid() != user {
-        let message =
-            format!("others can enter {folder:?}: name a socket in a new folder, or in one of mode 0700");
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-    }
+    private::folder(folder)?;
     // What a server left that was killed; one that lives answers.
     if fs::symlink_metadata(path).is_ok_and(|old| old.file_type().is_socket()) {
         match std::os::unix::net::UnixStream::connect(path) {

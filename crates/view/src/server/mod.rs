@@ -27,7 +27,7 @@ use ouzel::engine::Progress;
 use reply::Reply;
 use std::convert::Infallible;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -49,6 +49,8 @@ pub struct Settings {
     pub listen: Listen,
     /// Whether to open a browser if there is a screen.
     pub opens_browser: bool,
+    /// The folder that keeps tiles for the next start.
+    pub cache: Option<PathBuf>,
     /// Ends when nobody has asked anything for so long.
     pub idle: Duration,
 }

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use ouzel::correlate::Peak;
 use ouzel::correlate::Weights;
 use ouzel::{Correlated, CorrelationQuery, CorrelationRun, Profile, Spectra};
-use ouzel_answers::CorrelateAnswer;
+use ouzel_answers::{CorrelateAnswer, PlacedAnswer};
 use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{self, CorrelationViews};
@@ -30,6 +30,7 @@ Examples:
   ouzel correlate profile.cubex --metric time --path main/solve --axes x,y --plot alike.svg
   ouzel correlate scorep-run/ --topology 16x8x4 --top 50     a trace is counted in one pass first
   ouzel correlate profile.cubex --all --format csv -o all.csv
+  ouzel correlate profile.cubex --values --metric time --path solve     its values at each place, unranked
 
 A view is one metric of one call path over all locations. Views are ranked by |r|: 1 means equal except for
 scale, offset and shift along the axes. Only variation along --axes counts; the rest is filtered out.
@@ -83,6 +84,10 @@ pub struct CorrelateArgs {
     #[arg(long, value_enum, default_value_t = PeakArg::Absolute, value_name = "WHICH")]
     pub peak: PeakArg,
 
+    /// Compare nothing: show the values of the reference at each place
+    #[arg(long, conflicts_with_all = ["spectra", "plot_file"])]
+    pub values: bool,
+
     /// Neither keep spectra for the next query nor use kept ones
     #[arg(long, help_heading = "Running")]
     pub no_cache: bool,
@@ -113,6 +118,19 @@ impl CorrelateArgs {
     /// How many of the best; `None`: all.
     pub fn top(&self) -> Option<NonZeroUsize> {
         if self.all { None } else { NonZeroUsize::new(self.top) }
+    }
+
+    fn query(&self) -> CorrelationQuery {
+        CorrelationQuery {
+            metric: self.metric.clone(),
+            path: self.call_path.clone(),
+            axes: self.axes.clone(),
+            topology: self.topology.clone(),
+            top: self.top(),
+            scope: self.scope.scope(),
+            weights: self.weights.weights(),
+            peak: self.peak.peak(),
+        }
     }
 }
 
@@ -192,16 +210,10 @@ impl SolidArg {
 fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
     let session = Found::new(common).profile_or_made()?;
     let profile = &session.profile;
-    let query = CorrelationQuery {
-        metric: args.metric.clone(),
-        path: args.call_path.clone(),
-        axes: args.axes.clone(),
-        topology: args.topology.clone(),
-        top: args.top(),
-        scope: args.scope.scope(),
-        weights: args.weights.weights(),
-        peak: args.peak.peak(),
-    };
+    let query = args.query();
+    if args.values {
+        return values(&session, args, &query);
+    }
     let spectra = match &args.spectra {
         Some(file) => Spectra::In(file.clone()),
         None if args.no_cache => Spectra::Forget,
@@ -228,6 +240,27 @@ fn run(common: &Common, args: &CorrelateArgs) -> anyhow::Result<Outcome> {
             )?;
         }
         OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&answer.table(definitions))?,
+    }
+    Ok(session.end(&notices))
+}
+
+/// One view at its places, without a ranking.
+fn values(
+    session: &ProfileSession<'_>,
+    args: &CorrelateArgs,
+    query: &CorrelationQuery,
+) -> anyhow::Result<Outcome> {
+    let placed = session.profile.placed(query)?;
+    let definitions = session.profile.definitions();
+    let notices = session.notices(placed.notices.clone());
+    match session.common.format {
+        OutputFormat::Table | OutputFormat::Html => {
+            session.write_page(&page::placed(session, args, &placed))?;
+        }
+        OutputFormat::Json => {
+            session.write_json("topology", &notices, PlacedAnswer::new(definitions, &placed))?;
+        }
+        OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&placed.table(definitions))?,
     }
     Ok(session.end(&notices))
 }

@@ -7,7 +7,7 @@ use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style, clean};
 use crate::terminal::units;
 use ouzel::correlate::{CacheUse, Correlation};
-use ouzel::{Correlated, TopologyOrigin};
+use ouzel::{Correlated, Placed, TopologyOrigin};
 use ouzel_plot::pictures::view_path;
 
 /// The page.
@@ -36,6 +36,52 @@ pub fn lines(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
     page.lines
 }
 
+/// The page of one view at its places.
+pub fn placed(session: &ProfileSession<'_>, args: &CorrelateArgs, placed: &Placed) -> Vec<String> {
+    let definitions = session.profile.definitions();
+    let metric = definitions.metric(placed.view.metric);
+    let mut page = Page::new(Style::new(session.common.page_colour), session.common.width);
+    let path = clean(&session.profile.path().display().to_string());
+    page.lines.push(page.style.paint(Paint::Heading, &path));
+    let view = format!(
+        "{} ({}) of {}",
+        metric.display_name,
+        placed.scope.as_str(),
+        view_path(definitions, placed.view.path)
+    );
+    page.text(0, &view, Paint::Plain);
+    page.text(0, &format!("over {}", places(&placed.grid, placed.origin)), Paint::Plain);
+    page.gap();
+    let located: Vec<usize> =
+        (0..placed.grid.n_places()).filter(|&at| placed.grid.location(at).is_some()).collect();
+    let shown = &located[..args.top().map_or(located.len(), |top| top.get().min(located.len()))];
+    let ranks = placed.ranks(definitions);
+    let axes: Vec<String> = (0..placed.grid.axes().len()).map(|i| placed.grid.axis_name(i)).collect();
+    let coordinates = |&at: &usize| {
+        let texts: Vec<String> = placed.grid.coordinates(at).iter().map(ToString::to_string).collect();
+        texts.join(" ")
+    };
+    let rank = |&at: &usize| ranks[at].map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+    let value = |&at: &usize| match placed.values[at] {
+        value if value.is_finite() => units::number(Some(value)),
+        _ => "-".to_owned(),
+    };
+    let title = match &*metric.unit {
+        "" => metric.display_name.to_string(),
+        unit => format!("{} ({unit})", metric.display_name),
+    };
+    let grid = Grid::default()
+        .with(GridColumn::numbers(&axes.join(" "), shown.iter().map(coordinates)))
+        .with(GridColumn::numbers("rank", shown.iter().map(rank)))
+        .with(GridColumn::numbers(&title, shown.iter().map(value)));
+    page.grid(0, &grid);
+    if shown.len() < located.len() {
+        let (n, all) = (units::count(shown.len() as u64), units::count(located.len() as u64));
+        page.text(0, &format!("{n} of {all} places · --all shows all"), Paint::Dim);
+    }
+    page.lines
+}
+
 /// What is compared with what.
 fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Correlated) -> String {
     let definitions = session.profile.definitions();
@@ -58,21 +104,6 @@ fn reference(session: &ProfileSession<'_>, args: &CorrelateArgs, correlated: &Co
 /// Over what, and which variation counts.
 fn topology(correlated: &Correlated) -> String {
     let Correlated { grid, question, origin, answer, .. } = correlated;
-    let axis = |i: usize| match (&*grid.axes()[i].name, grid.axes()[i].size) {
-        ("", size) => format!("axis {i}: {size}"),
-        (name, size) => format!("{} {size}", clean(name)),
-    };
-    let axes: Vec<String> = (0..grid.axes().len()).map(axis).collect();
-    let from = match origin {
-        TopologyOrigin::Defined => "of the profile",
-        TopologyOrigin::SystemTree => "from the system tree",
-        TopologyOrigin::ByHand => "given by hand",
-    };
-    let name = if *origin == TopologyOrigin::Defined && !grid.name().is_empty() {
-        format!("topology {:?} ", grid.name())
-    } else {
-        "topology ".to_owned()
-    };
     let names = |is_kept: bool| -> Vec<String> {
         let axes = (0..grid.axes().len()).filter(|&i| question.axes.contains(i) == is_kept);
         axes.map(|i| grid.axis_name(i)).collect()
@@ -88,13 +119,33 @@ fn topology(correlated: &Correlated) -> String {
             filtered.join(", ")
         )
     };
+    format!("over {}; {filter}", places(grid, *origin))
+}
+
+/// A topology in words: where it is from, its axes, how much of it is used.
+fn places(grid: &ouzel::correlate::Grid, origin: TopologyOrigin) -> String {
+    let axis = |i: usize| match (&*grid.axes()[i].name, grid.axes()[i].size) {
+        ("", size) => format!("axis {i}: {size}"),
+        (name, size) => format!("{} {size}", clean(name)),
+    };
+    let axes: Vec<String> = (0..grid.axes().len()).map(axis).collect();
+    let from = match origin {
+        TopologyOrigin::Defined => "of the profile",
+        TopologyOrigin::SystemTree => "from the system tree",
+        TopologyOrigin::ByHand => "given by hand",
+    };
+    let name = if origin == TopologyOrigin::Defined && !grid.name().is_empty() {
+        format!("topology {:?} ", grid.name())
+    } else {
+        "topology ".to_owned()
+    };
     let (n_located, n_places) = (grid.n_located() as u64, grid.n_places() as u64);
     let places = if n_located == n_places {
         format!("all {} places used", units::count(n_places))
     } else {
         format!("{} of {} places used", units::count(n_located), units::count(n_places))
     };
-    format!("over {name}{from}: {} ({places}); {filter}", axes.join(" × "))
+    format!("{name}{from}: {} ({places})", axes.join(" × "))
 }
 
 fn grid(

@@ -4,7 +4,7 @@
 
 use super::COMMANDS;
 use crate::args::{Common, LowCommon};
-use crate::caller::Caller;
+use crate::caller::{Caller, Made};
 use crate::exit::told_once;
 use crate::words::{Words, is_path};
 use clap::Args as _;
@@ -29,6 +29,7 @@ pub struct Asker {
     common: Common,
     paths: Vec<PathBuf>,
     traces: Vec<Arc<Trace>>,
+    made: Arc<Made>,
 }
 
 impl Asker {
@@ -36,7 +37,7 @@ impl Asker {
     pub fn new(common: Common, runs: &[Run]) -> Self {
         let paths = runs.iter().map(|run| run.path().to_owned()).collect();
         let traces = runs.iter().filter_map(|run| run.trace().cloned()).collect();
-        Asker { common, paths, traces }
+        Asker { common, paths, traces, made: Arc::default() }
     }
 
     fn words(&self, ask: &Ask) -> Result<Vec<OsString>, String> {
@@ -131,7 +132,7 @@ impl Answers for Asker {
             }
             Err(error) => return Err(Refusal::Question(told_once(&error))),
         };
-        let caller = Caller::new(self.traces.clone(), Arc::clone(progress));
+        let caller = Caller::new(self.traces.clone(), Arc::clone(progress), Arc::clone(&self.made));
         common.jobs = self.common.jobs;
         common.filter = narrowed(&self.common.filter, common.filter);
         common.outputs.caller = Some(caller.clone());
@@ -149,7 +150,12 @@ mod tests {
     fn asker() -> Asker {
         let words = ["ouzel", "info", "run"].map(OsString::from);
         let Words::AboutARun(common, _) = Words::parse(words).unwrap() else { panic!("about a run") };
-        Asker { common: *common, paths: vec!["run".into(), "-o".into()], traces: Vec::new() }
+        Asker {
+            common: *common,
+            paths: vec!["run".into(), "-o".into()],
+            traces: Vec::new(),
+            made: Arc::default(),
+        }
     }
 
     fn words(ask: Value) -> Result<String, String> {

@@ -27,6 +27,7 @@ Examples:
   ouzel view scorep-run/                       opens a browser, or prints the address
   ouzel view before/ after/                    two runs
   ouzel view scorep-run/ -o view.html          one file to keep or send, which any browser shows
+  ouzel view scorep-run/ --cache ~/.cache/ouzel-view     the second start shows the timeline at once
   ouzel view scorep-run/ --no-open --port 8000
   ouzel view scorep-run/ --listen unix:ouzel-view/socket
 
@@ -49,6 +50,10 @@ pub struct ViewArgs {
     /// Open no browser
     #[arg(long)]
     pub no_open: bool,
+
+    /// Keep the timeline in this folder for the next start: a new one, or one that only you can enter
+    #[arg(long, value_name = "DIR", conflicts_with = "output")]
+    pub cache: Option<PathBuf>,
 
     /// End when nobody has asked anything for so long, e.g. 30m
     #[arg(long, value_name = "TIME", default_value = "2h", value_parser = idle)]
@@ -127,7 +132,8 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
         Some(Socket(path)) => Listen::Socket(path.clone()),
         None => Listen::Port(args.port.unwrap_or(any_port)),
     };
-    let settings = Settings { listen, opens_browser: !args.no_open, idle: args.idle };
+    let settings =
+        Settings { listen, opens_browser: !args.no_open, cache: args.cache.clone(), idle: args.idle };
     let asker = Asker::new(common.clone(), &runs);
     let tell = |lines: &[String]| {
         if !common.quiet {

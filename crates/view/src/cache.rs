@@ -1,0 +1,269 @@
+//! Tiles of complete passes in files, so that the second start shows the run at once.
+//!
+//! ```text
+//! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  gzip of the saved tiles
+//! ```
+//!
+//! Law: a file is disposable. One of another version, of files that changed since, or that is damaged, is as if it were
+//! not there, and is replaced. It gets its name when it is complete; the user alone can read it. Nothing is written
+//! beside the trace, unless its folder is the one that was named.
+
+use crate::private;
+use crate::store::Saved;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use ouzel::Trace;
+use ouzel_files::unfinished::{Existing, Unfinished};
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use twox_hash::XxHash3_128;
+
+const MAGIC: [u8; 8] = *b"OUZELTIL";
+/// Changes with what tiles mean or how they are stored.
+const VERSION: u32 = 1;
+const HEADER_BYTES: u64 = 8 + 16 + 16;
+/// Files whose times are looked at: more than any trace has.
+const MAX_FILES: usize = 1 << 20;
+
+/// A folder of such files.
+#[derive(Debug, Clone)]
+pub(crate) struct TileCache {
+    folder: PathBuf,
+}
+
+impl TileCache {
+    /// Makes the folder, for the user alone.
+    ///
+    /// # Errors
+    /// If it cannot be made, or others can enter it.
+    pub fn in_folder(folder: &Path) -> io::Result<Self> {
+        private::folder(folder)?;
+        Ok(TileCache { folder: folder.to_owned() })
+    }
+
+    fn file(&self, trace: &Trace) -> PathBuf {
+        self.folder.join(format!("{}.tiles", trace.fingerprint()))
+    }
+
+    /// The tiles of a trace, if they are there and whole.
+    pub fn load(&self, trace: &Trace) -> Option<Saved> {
+        let mut file = BufReader::new(ouzel_files::input::open(&self.file(trace)).ok()?);
+        let mut header = [0; HEADER_BYTES as usize];
+        file.read_exact(&mut header).ok()?;
+        let number = |at: usize| Some(u128::from_le_bytes(header.get(at..at + 16)?.try_into().ok()?));
+        if header[..8] != MAGIC || number(8) != Some(key(trace).ok()?) {
+            return None;
+        }
+        let mut hash = Hashed(XxHash3_128::new());
+        io::copy(&mut file, &mut hash).ok()?;
+        if number(24) != Some(hash.0.finish_128()) {
+            return None;
+        }
+        file.seek(SeekFrom::Start(HEADER_BYTES)).ok()?;
+        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(file));
+        let (saved, _): (Saved, _) = postcard::from_io((unpacked, &mut [0; 1 << 12])).ok()?;
+        saved.is_sound(trace.definitions()).then_some(saved)
+    }
+
+    /// Keeps the tiles of a trace.
+    ///
+    /// # Errors
+    /// If the file cannot be written: the disk may be full.
+    pub fn keep(&self, trace: &Trace, saved: &Saved) -> io::Result<()> {
+        let target = self.file(trace);
+        let key = key(trace)?;
+        let (mut unfinished, mut file) = Unfinished::file_beside(&target)?;
+        of_the_user_alone(&file)?;
+        file.write_all(&[0; HEADER_BYTES as usize])?;
+        let hashed = Both { file: BufWriter::new(&file), hash: XxHash3_128::new() };
+        let packed = postcard::to_io(saved, GzEncoder::new(hashed, Compression::fast()));
+        let mut both = packed.map_err(io::Error::other)?.finish()?;
+        both.file.flush()?;
+        let checksum = both.hash.finish_128();
+        drop(both);
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(&MAGIC)?;
+        file.write_all(&key.to_le_bytes())?;
+        file.write_all(&checksum.to_le_bytes())?;
+        file.sync_all()?;
+        unfinished.become_at(&target, Existing::Replace)
+    }
+}
+
+#[cfg(unix)]
+fn of_the_user_alone(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o600))
+}
+
+#[cfg(not(unix))]
+fn of_the_user_alone(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// What distinguishes the tiles of a trace from all others, and from those of its files before a change: versions, the
+/// fingerprint, and lengths and times of the files at its path.
+fn key(trace: &Trace) -> io::Result<u128> {
+    let mut hash = XxHash3_128::new();
+    hash.write(&VERSION.to_le_bytes());
+    hash.write(env!("CARGO_PKG_VERSION").as_bytes());
+    hash.write(trace.fingerprint().to_string().as_bytes());
+    let mut pending = beside(trace.path())?;
+    let mut n_files = 0;
+    while let Some(path) = pending.pop() {
+        let known = fs::metadata(&path)?;
+        if known.is_dir() {
+            pending.extend(names_in(&path)?);
+        } else if !path.extension().is_some_and(|ending| ending == "tiles") {
+            let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            hash.write(path.file_name().unwrap_or_default().as_encoded_bytes());
+            hash.write(&known.len().to_le_bytes());
+            hash.write(&changed.as_nanos().to_le_bytes());
+        }
+        n_files += 1;
+        if n_files > MAX_FILES {
+            return Err(io::Error::other("the trace has too many files to tell whether it changed"));
+        }
+    }
+    Ok(hash.finish_128())
+}
+
+/// The path of a trace; of a file or a stem, everything in its folder whose name begins like it.
+fn beside(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
+    let mut names = names_in(folder)?;
+    names.retain(|name| name.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(stem)));
+    Ok(names)
+}
+
+fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut names = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A hash that is written to.
+struct Hashed(XxHash3_128);
+
+impl Write for Hashed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file, and the hash of what went into it.
+struct Both<'a> {
+    file: BufWriter<&'a File>,
+    hash: XxHash3_128,
+}
+
+impl Write for Both<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.file.write(bytes)?;
+        self.hash.write(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::news::News;
+    use crate::routes::make_tiles;
+    use crate::store::TileStore;
+    use ouzel::model::{Filter, LocationId};
+    use std::sync::Arc;
+
+    fn copied(from: &Path, to: &Path) {
+        fs::create_dir(to).unwrap();
+        for name in names_in(from).unwrap() {
+            let to = to.join(name.file_name().unwrap());
+            if name.is_dir() {
+                copied(&name, &to);
+            } else {
+                fs::copy(&name, &to).unwrap();
+            }
+        }
+    }
+
+    fn store(trace: &Trace) -> Arc<TileStore> {
+        let rows: Vec<LocationId> = trace.definitions().location_ids().collect();
+        Arc::new(TileStore::new(&rows, 1.0, Arc::<News>::default()))
+    }
+
+    #[test]
+    fn what_is_kept_is_what_the_pass_made_and_damage_is_as_if_nothing_were_there() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
+        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
+        let trace = ouzel::open(&run).unwrap();
+        let cache = TileCache::in_folder(&folder).unwrap();
+        assert!(cache.load(&trace).is_none());
+        let made = store(&trace);
+        assert!(make_tiles(&trace, &made, &Filter::default()));
+        cache.keep(&trace, &made.saved()).unwrap();
+        let loaded = store(&trace);
+        loaded.restore(cache.load(&trace).unwrap());
+        assert_eq!(loaded.call_paths(0), made.call_paths(0));
+        for level in [0, 10, 20, 24] {
+            assert_eq!(loaded.tile(level, 0, 0), made.tile(level, 0, 0), "level {level}");
+        }
+        assert_eq!(loaded.finest(), made.finest());
+        let files = names_in(&folder).unwrap();
+        assert_eq!(files, [cache.file(&trace)]);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+            assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
+        }
+        let whole = fs::read(&files[0]).unwrap();
+        for at in (0..whole.len()).step_by(whole.len() / 60 + 1) {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x20;
+            fs::write(&files[0], damaged).unwrap();
+            assert!(cache.load(&trace).is_none(), "byte {at} of {}", whole.len());
+            fs::write(&files[0], &whole[..at]).unwrap();
+            assert!(cache.load(&trace).is_none(), "cut at {at}");
+        }
+        fs::write(&files[0], &whole).unwrap();
+        assert!(cache.load(&trace).is_some());
+        // Another trace has other tiles; a file of this one that was written again may have other events.
+        let other = ouzel::open(Path::new(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../testdata/zoo/halo3d/faulty/traces.otf2"
+        )));
+        fs::copy(&files[0], cache.file(other.as_ref().unwrap())).unwrap();
+        assert!(cache.load(&other.unwrap()).is_none());
+        let events = run.join("traces.otf2");
+        let file = File::options().write(true).open(events).unwrap();
+        file.set_modified(UNIX_EPOCH).unwrap();
+        assert!(cache.load(&trace).is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scratch = tempfile::tempdir().unwrap();
+        fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let error = TileCache::in_folder(scratch.path()).unwrap_err();
+        assert!(error.to_string().contains("others can enter"), "{error}");
+    }
+}

@@ -1,0 +1,66 @@
+// `ouzel view --cache`: the second start shows the run at once, and what it shows is what the pass made.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { PROGRAM, TRACE } from "./browser.mjs";
+
+async function started(...args) {
+  const child = spawn(PROGRAM, ["view", TRACE, "--no-open", "--jobs", "1", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  const url = await new Promise((done, fail) => {
+    const hear = (text) => { said += text; const found = /http:\/\/\S+/.exec(said); if (found) done(found[0]); };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", () => fail(new Error(said)));
+  });
+  const get = async (path) => fetch(url + path);
+  const complete = async () => {
+    for (let since = 0; ; ) {
+      const status = await (await get(`api/status?since=${since}`)).json();
+      if (status.tiles.complete) return status;
+      since = status.generation;
+    }
+  };
+  const end = () => new Promise((done) => { child.removeAllListeners("exit"); child.on("exit", done); child.kill(); });
+  return { get, complete, end };
+}
+
+async function picture(server) {
+  const status = await server.complete();
+  const tiles = [];
+  for (const level of [status.tiles.n_levels - 1, status.tiles.n_levels - 6]) tiles.push(Buffer.from(await (await server.get(`api/tile?level=${level}&tile=0&block=0`)).arrayBuffer()).toString("base64"));
+  return { tiles, paths: await (await server.get("api/call-paths?from=0")).json(), time_ns: status.time_ns, done: status.tiles.done };
+}
+
+test("a second start shows what the first one made; damaged and foreign files are made anew", async () => {
+  const scratch = mkdtempSync(join(tmpdir(), "ouzel-cache-"));
+  const folder = join(scratch, "cache");
+  const shown = async (before) => {
+    const server = await started("--cache", folder);
+    const made = await picture(server);
+    // The page does not wait for the file.
+    const written = () => readdirSync(folder).some((name) => name.endsWith(".tiles") && before !== undefined && !readFileSync(join(folder, name)).equals(before));
+    while (before !== undefined && !written()) await new Promise((done) => setTimeout(done, 20));
+    await server.end();
+    return made;
+  };
+  const first = await shown(Buffer.alloc(0));
+  const [name, ...others] = readdirSync(folder);
+  assert.deepEqual(others, []);
+  const file = join(folder, name);
+  assert.equal(statSync(folder).mode & 0o777, 0o700);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+  const kept = readFileSync(file);
+  assert.deepEqual(await shown(), first);
+  assert.deepEqual(readFileSync(file), kept, "the second start wrote the file again");
+  for (const broken of [Buffer.alloc(0), kept.subarray(0, kept.length >> 1), Buffer.concat([kept.subarray(0, 60), Buffer.from([kept[60] ^ 1]), kept.subarray(61)]), Buffer.from("OUZELTILnonsense")]) {
+    writeFileSync(file, broken);
+    assert.deepEqual(await shown(broken), first);
+    assert.deepEqual(readFileSync(file), kept);
+  }
+  await assert.rejects(started("--cache", "/"), /others can enter|denied/);
+  rmSync(scratch, { recursive: true });
+});
