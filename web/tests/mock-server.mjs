@@ -147,7 +147,7 @@ function metaOf(truth, trace) {
   const locations = truth.info.locations.map((l) => ({ id: l.location, rank: l.rank, name: l.name, process: l.group, kind: l.kind === "accelerator_stream" ? "stream" : l.kind === "metric" ? "metric" : "thread", parent_row: null }));
   return {
     version: "test", name: trace.split("/").slice(-2).join("/"), format: truth.info.format, fingerprint: "test", time_ns: [0, end], n_locations: locations.length, locations,
-    regions: truth.regions, categories: CATEGORIES, orders: { rank: locations.map((_, i) => i) }, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { profile_only: truth.info.profile_only === true }, runs: [trace],
+    regions: truth.regions, categories: CATEGORIES, orders: { rank: locations.map((_, i) => i) }, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { exact: true, profile_only: truth.info.profile_only === true }, runs: [trace],
   };
 }
 

@@ -117,7 +117,7 @@ fn key(trace: &Trace) -> io::Result<u128> {
         let known = fs::metadata(&path)?;
         if known.is_dir() {
             pending.extend(names_in(&path)?);
-        } else if !path.extension().is_some_and(|ending| ending == "tiles") {
+        } else if path.extension().is_none_or(|ending| ending != "tiles") {
             let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
             hash.write(path.file_name().unwrap_or_default().as_encoded_bytes());
             hash.write(&known.len().to_le_bytes());

@@ -1,7 +1,7 @@
 import { useContext, useEffect, useState } from "preact/hooks";
 import { createContext } from "preact";
 import { canonical } from "../data/embedded.ts";
-import type { Envelope, Question, Selection } from "../data/types.ts";
+import type { Envelope, Notice, Question, Selection } from "../data/types.ts";
 import { sleep, type Store } from "./store.ts";
 
 export const StoreContext = createContext<Store | null>(null);
@@ -15,6 +15,8 @@ export function useStore(): Store {
 export interface Answer<T> {
   data: T | null;
   error: string | null;
+  /** What was lost on the way to `data`, such as files that are gone. */
+  notices?: Notice[];
   /** Whether `data` answers an earlier selection, or is still missing. */
   loading: boolean;
 }
@@ -39,7 +41,7 @@ export function useAnswer<T>(question: string, options: Record<string, unknown> 
       if (abort.signal.aborted) return;
       try {
         const got: Envelope<T> = await store.ask(full, abort.signal);
-        if (!abort.signal.aborted) setAnswer({ data: got.data, error: null, loading: false, of: key });
+        if (!abort.signal.aborted) setAnswer({ data: got.data, notices: (got.notices ?? []).filter(({ level }) => level === "high"), error: null, loading: false, of: key });
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
         if (!abort.signal.aborted) setAnswer((before) => ({ ...before, error: message, loading: false, of: key }));
@@ -49,5 +51,5 @@ export function useAnswer<T>(question: string, options: Record<string, unknown> 
     return () => abort.abort();
   }, [key]);
   // Until the effect runs, what is held answers the question before.
-  return answer.of === key ? answer : { data: answer.data, error: null, loading: true };
+  return answer.of === key ? answer : { data: answer.data, notices: answer.notices ?? [], error: null, loading: true };
 }

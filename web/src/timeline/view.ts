@@ -225,7 +225,8 @@ export class TimelineView {
   }
 
   private wantsExact(shown: Range): boolean {
-    return (shown[1] - shown[0]) / this.width < this.store.tiles.binNs(0) / 2;
+    // The server has tiles down to a tick; others answer for columns of any width.
+    return this.store.meta.abilities["exact"] === true && (shown[1] - shown[0]) / this.width < this.store.tiles.binNs(0) / 2;
   }
 
   private exactInView(): Exact | null {
