@@ -252,6 +252,14 @@ test("waits are drawn where they were, and what is sent below the timeline", asy
   await set({ track: "none" });
 });
 
+test("at 1280 × 720 all tools and the whole topology are on the screen", async () => {
+  await set({ ...everything, view: "topology", waits: false, track: "none" });
+  const outside = await it.page.evaluate(() => [...document.querySelectorAll(".tools > *, .volumes canvas, .volumes .scale")]
+    .filter((part) => { const { right, bottom } = part.getBoundingClientRect(); return innerWidth < right || innerHeight < bottom; })
+    .map((part) => part.textContent || part.tagName));
+  assert.deepEqual(outside, []);
+});
+
 test("frames are drawn while the picture moves", async () => {
   await set(everything);
   const times = await it.page.evaluate(() => window.ouzel.frames(20));
