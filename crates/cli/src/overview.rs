@@ -11,8 +11,9 @@ struct Group {
     commands: &'static [&'static str],
 }
 
-const GROUPS: [Group; 7] = [
+const GROUPS: [Group; 8] = [
     Group { question: "Start here", commands: &["report", "info", "view", "record"] },
+    Group { question: "How are functions and loops recorded?", commands: &["instrument"] },
     Group {
         question: "Where does the time go?",
         commands: &["profile", "time-profile", "timeline", "calls", "call-tree", "kernels"],

@@ -64,6 +64,17 @@ pub enum Entry {
         /// Its source file; empty if unknown.
         file: String,
     },
+    /// A loop of the program.
+    Loop {
+        /// As events refer to it.
+        id: u32,
+        /// The line it begins at.
+        line: u32,
+        /// Its name.
+        name: String,
+        /// Its source file.
+        file: String,
+    },
     /// A function of the program, known by its address.
     Address {
         /// As events refer to it.
@@ -252,8 +263,8 @@ impl Entry {
                 to.push_str("function");
                 put_number(to, number);
             }
-            Entry::Region { id, line, name, file } => {
-                to.push_str("region");
+            Entry::Region { id, line, name, file } | Entry::Loop { id, line, name, file } => {
+                to.push_str(if matches!(self, Entry::Loop { .. }) { "loop" } else { "region" });
                 [id, line].into_iter().for_each(|number| put_number(to, number));
                 [name, file].into_iter().for_each(|text| put(to, text));
             }
@@ -363,6 +374,12 @@ impl Entry {
                 name: fields.text()?,
                 file: fields.text()?,
             },
+            "loop" => Entry::Loop {
+                id: fields.number()?,
+                line: fields.number()?,
+                name: fields.text()?,
+                file: fields.text()?,
+            },
             "address" => {
                 Entry::Address { id: fields.number()?, offset: fields.number()?, module: fields.text()? }
             }
@@ -467,6 +484,7 @@ mod tests {
             Entry::Thread { slot: 3, tid: 9 },
             Entry::Function { number: 17 },
             Entry::Region { id: 1000, line: 0, name: text(), file: String::new() },
+            Entry::Loop { id: 1002, line: 7, name: text(), file: text() },
             Entry::Address { id: 1001, offset: 1 << 40, module: text() },
             Entry::Communicator {
                 id: 2,

@@ -16,6 +16,7 @@ pub mod finish;
 pub mod journal;
 pub mod launch;
 pub mod mpi;
+pub mod open_regions;
 pub mod paths;
 pub mod settings;
 pub mod slots;

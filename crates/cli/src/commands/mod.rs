@@ -21,6 +21,7 @@ mod help;
 mod idle;
 mod imbalance;
 mod info;
+mod instrument;
 mod iterations;
 mod kernels;
 mod lateness;
@@ -85,6 +86,7 @@ pub const COMMANDS: &[Command] = &[
     call_tree::COMMAND,
     convert::COMMAND,
     record::COMMAND,
+    instrument::COMMAND,
     help::COMMAND,
     licenses::COMMAND,
     completions::COMMAND,

@@ -274,7 +274,10 @@ fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
         out,
         "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
     )?;
-    writeln!(out, "functions     of code compiled with -finstrument-functions")?;
+    writeln!(
+        out,
+        "functions     of code compiled with -finstrument-functions or changed by ouzel instrument"
+    )?;
     writeln!(out, "samples       {}", samples())?;
     writeln!(out, "not recorded  counters, I/O, memory, starts and ends of threads, OpenMP")?;
     if let Some(program) = command.first() {

@@ -17,6 +17,7 @@ mod formats;
 mod help;
 mod hostile_names;
 mod inputs;
+mod instrument;
 mod licenses;
 mod memory;
 mod model_archive;

@@ -7,6 +7,7 @@
 //! Law: a piece is made with the first event, so processes that record nothing leave nothing; a child made by
 //! fork begins a piece of its own. What has begun lives as long as the process.
 
+mod instrumented;
 mod mapping;
 mod regions;
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]

@@ -21,8 +21,10 @@ const N_FUNCTIONS: usize = ROOT as usize;
 
 /// What a region of the program is known by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Known {
+pub(super) enum Known {
     Address(usize),
+    /// Where `ouzel instrument` has put it.
+    Instrumented(usize),
     Name(Vec<u8>, Vec<u8>, u32),
 }
 
@@ -52,7 +54,7 @@ impl Process {
         region
     }
 
-    fn region(&self, known: Known, entry: impl FnOnce(u32) -> Entry) -> u32 {
+    pub(super) fn region(&self, known: Known, entry: impl FnOnce(u32) -> Entry) -> u32 {
         let mut all = self.regions.known.lock().unwrap_or_else(PoisonError::into_inner);
         let next = ROOT + 1 + u32::try_from(all.len()).unwrap_or(0);
         *all.entry(known).or_insert_with(|| {

@@ -82,6 +82,11 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
             Some((*number, region))
         }
         Entry::Region { id, line, name, file } => Some((*id, of_program(name.clone(), file.clone(), *line))),
+        Entry::Loop { id, line, name, file } => {
+            let mut region = of_program(name.clone(), file.clone(), *line);
+            region.role = RegionRole::Loop;
+            Some((*id, region))
+        }
         Entry::Address { id, offset, module } => {
             let (name, file, line) = symbols.find(module, *offset).unwrap_or_else(|| {
                 let module = module.rsplit('/').next().unwrap_or(piece.program_name());
