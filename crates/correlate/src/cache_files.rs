@@ -8,6 +8,7 @@
 
 use crate::cache::Hash;
 use crate::{Grid, cache};
+use ouzel_files::cache as cache_folder;
 use ouzel_files::unfinished;
 use ouzel_model::{LocationId, Scope};
 use std::fs::{self, File};
@@ -55,7 +56,7 @@ impl Cache {
     /// If the profile's files cannot be looked at, or there is no such folder.
     pub fn of_user(profile: &Path, grid: &Grid, scope: Scope, made_by: &str) -> io::Result<Cache> {
         let no_folder = || io::Error::new(io::ErrorKind::NotFound, "neither XDG_CACHE_HOME nor HOME is set");
-        Cache::in_folder(&user_folder().ok_or_else(no_folder)?, profile, grid, scope, made_by)
+        Cache::in_folder(&cache_folder::user_folder().ok_or_else(no_folder)?, profile, grid, scope, made_by)
     }
 
     /// The same in another folder.
@@ -109,7 +110,7 @@ impl Cache {
         let folder =
             self.file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         match self.owner {
-            CacheOwner::Folder => make_private(folder),
+            CacheOwner::Folder => cache_folder::make_private(folder),
             CacheOwner::User => fs::create_dir_all(folder),
         }
     }
@@ -171,32 +172,6 @@ fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Ouzel's folder inside that of the user.
-fn user_folder() -> Option<PathBuf> {
-    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let folder = named.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
-    Some(folder.join("ouzel"))
-}
-
-#[cfg(unix)]
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let others_write = fs::metadata(folder)?.mode() & 0o022 != 0;
-    match others_write {
-        true => {
-            let reason = format!("others may write to {folder:?}: remove that permission with chmod go-w");
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
-        }
-        false => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }
 
 /// What distinguishes the grids of one profile.
@@ -276,10 +251,10 @@ mod tests {
         use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let folder = tempfile::tempdir().expect("a folder");
         let made = folder.path().join("cache").join("ouzel");
-        make_private(&made).expect("it can be made");
+        cache_folder::make_private(&made).expect("it can be made");
         assert_eq!(fs::metadata(&made).expect("it is there").mode() & 0o777, 0o700);
         fs::set_permissions(&made, fs::Permissions::from_mode(0o777)).expect("it is ours");
-        let error = make_private(&made).expect_err("others may write into it");
+        let error = cache_folder::make_private(&made).expect_err("others may write into it");
         assert!(error.to_string().starts_with("others may write to"), "{error}");
     }
 }

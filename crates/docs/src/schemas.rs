@@ -39,6 +39,7 @@ enum Of {
     Trace,
     Profile,
     Both,
+    Binaries,
 }
 
 /// All schemas; the keys of rows are those in `rows`.
@@ -72,6 +73,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("report", Of::Trace, shape::<ReportAnswer>()),
         ("segments", Of::Trace, shape::<SegmentsAnswer>()),
         ("severities", Of::Profile, shape::<SeveritiesAnswer<'_>>()),
+        ("structure", Of::Binaries, shape::<StructureAnswer>()),
         ("topology", Of::Profile, shape::<PlacedAnswer>()),
         ("time-profile", Of::Trace, shape::<TimeProfileAnswer>()),
         ("timeline", Of::Trace, shape::<TimelineAnswer>()),
@@ -133,6 +135,8 @@ enum Coverages {
     Trace(answers::TraceCoverage),
     /// Of a profile.
     Profile(answers::ProfileCoverage),
+    /// Of binaries.
+    Binaries(answers::StructureCoverage),
 }
 
 /// The schema of the answer of a command: the envelope with what is its own.
@@ -159,6 +163,7 @@ fn answer(name: &str, of: Of, mut data: Value, rows: &Rows) -> Result<Value> {
     let coverage = match of {
         Of::Trace => Some("TraceCoverage"),
         Of::Profile => Some("ProfileCoverage"),
+        Of::Binaries => Some("StructureCoverage"),
         Of::Both => None,
     };
     if let Some(coverage) = coverage {

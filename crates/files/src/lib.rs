@@ -13,6 +13,7 @@
     warn(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss)
 )]
 
+pub mod cache;
 mod candidate;
 pub mod ending;
 pub mod folder;

@@ -54,7 +54,7 @@ class InputFilter(TypedDict):
     trim: bool
     """Whether listings cut calls to the range of time."""
 
-Coverages: TypeAlias = 'TraceCoverage | ProfileCoverage'
+Coverages: TypeAlias = 'TraceCoverage | ProfileCoverage | StructureCoverage'
 
 class TraceCoverage(TypedDict):
     """How much of a trace an answer is based on."""
@@ -79,6 +79,14 @@ class ProfileCoverage(TypedDict):
     """Call paths."""
     metrics: int
     """Metrics."""
+
+class StructureCoverage(TypedDict):
+    """How many binaries could be read."""
+
+    binaries: int
+    """Binaries that were read."""
+    binaries_asked: int
+    """Binaries that were named."""
 
 class NoticeEntry(TypedDict):
     """One notice as users see it."""

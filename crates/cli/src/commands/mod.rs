@@ -33,6 +33,7 @@ mod profile;
 mod record;
 mod report;
 mod segments;
+mod structure;
 mod time_profile;
 mod timeline;
 #[cfg(feature = "view")]
@@ -87,6 +88,7 @@ pub const COMMANDS: &[Command] = &[
     convert::COMMAND,
     record::COMMAND,
     instrument::COMMAND,
+    structure::COMMAND,
     help::COMMAND,
     licenses::COMMAND,
     completions::COMMAND,
