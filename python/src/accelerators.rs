@@ -1,9 +1,13 @@
 //! Operations about accelerators.
 
 use crate::arguments::choice;
+use crate::compare::{Gathered, gathered};
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::waits::accelerators::{KernelsBy, KernelsPer, KernelsTable, StepsAsked, idle_table};
+use ouzel::Answer;
+use ouzel::waits::accelerators::{
+    KernelDifference, KernelsBy, KernelsPer, KernelsTable, StepsAsked, idle_table,
+};
 use pyo3::prelude::*;
 
 #[pymethods]
@@ -20,9 +24,7 @@ impl Trace {
         step: Option<u64>,
         step_range: Option<&str>,
     ) -> PyResult<Table> {
-        let choices =
-            [("kernel", KernelsBy::Kernel), ("operator", KernelsBy::Operator), ("scope", KernelsBy::Scope)];
-        let by = choice("by", by, &choices)?;
+        let by = kernels_by(by)?;
         let tables = [
             ("rows", KernelsTable::Rows),
             ("types", KernelsTable::Types),
@@ -45,6 +47,35 @@ impl Trace {
             Ok(answer.map(|output| output.kernels(by, per, definitions).table(which, definitions)))
         })
     }
+}
+
+fn kernels_by(by: &str) -> PyResult<KernelsBy> {
+    let choices =
+        [("kernel", KernelsBy::Kernel), ("operator", KernelsBy::Operator), ("scope", KernelsBy::Scope)];
+    choice("by", by, &choices)
+}
+
+#[doc = prose!("kernel_difference")]
+#[pyfunction]
+#[pyo3(signature = (before, after, *, by="kernel", step=None, step_range=None))]
+pub fn kernel_difference(
+    py: Python<'_>,
+    before: PyRef<'_, Trace>,
+    after: PyRef<'_, Trace>,
+    by: &str,
+    step: Option<(u64, u64)>,
+    step_range: Option<&str>,
+) -> PyResult<Table> {
+    let by = kernels_by(by)?;
+    let steps = [step.map(|it| it.0), step.map(|it| it.1)];
+    let sides = gathered(py, vec![before, after], None, |(nth, _), trace, options| {
+        let asked = StepsAsked { marks: step_range, step: steps[nth], per_step: false };
+        let answer = trace.accelerators(&asked, options)?;
+        Ok(answer.map(|output| output.kernels(by, KernelsPer::Run, trace.definitions())))
+    })?;
+    let Gathered { first, outputs, coverage, notices } = sides;
+    let output = KernelDifference::new(&outputs[0], &outputs[1]).table();
+    Table::new(py, Answer { output, coverage, run_range: None, notices }, first.definitions())
 }
 
 impl Trace {

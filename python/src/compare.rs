@@ -46,7 +46,7 @@ pub fn multi_run_analysis(
     call_paths: bool,
 ) -> PyResult<Py<MultiRun>> {
     let by = if call_paths { By::CallPath } else { By::Region };
-    let all = gathered(py, traces, names, |name, trace, options| {
+    let all = gathered(py, traces, names, |(_, name), trace, options| {
         let definitions = trace.definitions();
         let answer = trace.ask(CallPathProfile, options)?;
         let range = answer.run_range;
@@ -74,12 +74,12 @@ pub(crate) struct Gathered<T> {
     pub notices: Vec<Notice>,
 }
 
-/// Asks each trace, under its name or its path, one after the other; warns if an answer is not from all of it.
+/// Asks each trace, by its place and its name or its path, one after the other; warns if an answer is not from all of it.
 pub(crate) fn gathered<T: Send>(
     py: Python<'_>,
     traces: Vec<PyRef<'_, Trace>>,
     names: Option<Vec<String>>,
-    ask: impl Fn(&str, &ouzel::Trace, &Options<'_>) -> Result<Answer<T>, AskError> + Sync,
+    ask: impl Fn((usize, &str), &ouzel::Trace, &Options<'_>) -> Result<Answer<T>, AskError> + Sync,
 ) -> PyResult<Gathered<T>> {
     let first = traces.first().map(|trace| Arc::clone(&trace.inner));
     let first = first.ok_or_else(|| PyValueError::new_err("there is no trace to compare"))?;
@@ -92,9 +92,9 @@ pub(crate) fn gathered<T: Send>(
     let notices = Notices::default();
     let mut coverage = Coverage::default();
     let mut outputs = Vec::new();
-    for (trace, name) in traces.into_iter().zip(&names) {
+    for (nth, (trace, name)) in traces.into_iter().zip(&names).enumerate() {
         let inner = &*trace.inner;
-        let answer = pass::run(py, inner, &trace.selection, |options| ask(name, inner, options))?;
+        let answer = pass::run(py, inner, &trace.selection, |options| ask((nth, name), inner, options))?;
         errors::warn(py, &answer.notices)?;
         outputs.push(answer.output);
         // Ids of locations mean nothing outside of their trace.

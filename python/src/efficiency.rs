@@ -58,7 +58,7 @@ pub fn efficiencies(
     let query = query(per, hybrid, rules)?;
     let known = [Scaling::Strong, Scaling::Weak].map(|scaling| (scaling.as_str(), scaling));
     let stated = scaling.map(|given| choice("scaling", given, &known)).transpose()?;
-    let all = gathered(py, traces, names, |name, trace, options| {
+    let all = gathered(py, traces, names, |(_, name), trace, options| {
         Ok(trace.efficiency(&query, options)?.map(|run| (name.into(), run)))
     })?;
     let Gathered { first, outputs, coverage, notices } = all;

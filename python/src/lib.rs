@@ -73,6 +73,7 @@ fn core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cluster::fold_group, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::merge_partials, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::settle_bucket, module)?)?;
+    module.add_function(wrap_pyfunction!(accelerators::kernel_difference, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multi_run_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(compare::multirun_analysis, module)?)?;
     module.add_function(wrap_pyfunction!(efficiency::efficiencies, module)?)?;

@@ -94,6 +94,8 @@ def test_compare_holds_to_its_schema(ouzel):
     runs = [ROOT / "testdata" / name for name in ("pmpi-jacobi", "pmpi-masterio", "eztrace-jacobi")]
     answer = checked("compare", ouzel("compare", *runs, "--format", "json"))
     assert [run["path"] for run in answer["data"]["runs"]] == [str(run) for run in runs]
+    kernels = checked("compare", ouzel("compare", *runs[:2], "--by", "kernel", "--format", "json"))
+    assert kernels["data"]["after"]["path"] == str(runs[1])
 
 
 def profiles():

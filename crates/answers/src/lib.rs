@@ -23,6 +23,7 @@ mod envelope;
 mod idle;
 mod imbalance;
 mod info;
+mod kernel_difference;
 mod kernels;
 mod lateness;
 mod messages;
@@ -61,6 +62,7 @@ pub use envelope::{Envelope, Input, InputFilter, NoticeEntry, StreamedEnvelope, 
 pub use idle::{IdleAnswer, IdleCauses, IdleCausesAnswer, IdleCausesRow};
 pub use imbalance::{ImbalanceAnswer, ImbalanceRow, MetricImbalanceAnswer, MetricImbalanceRow};
 pub use info::{InfoAbility, InfoAnswer, InfoLocation, InfoMetric};
+pub use kernel_difference::{KernelDifferenceAnswer, KernelDifferenceEntry, KernelDifferenceSide};
 pub use kernels::{
     KernelsAnswer, KernelsCommunication, KernelsCopies, KernelsGroup, KernelsLaunchDelay, KernelsQueue,
     KernelsRow, KernelsShort, KernelsStraggler, KernelsTimes, KernelsType,

@@ -54,7 +54,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("comm-by-process", Of::Trace, shape::<CommByProcessAnswer>()),
         ("comm-matrix", Of::Trace, shape::<CommMatrixAnswer>()),
         ("comm-over-time", Of::Trace, shape::<CommOverTimeAnswer>()),
-        ("compare", Of::Trace, shape::<CompareAnswer>()),
+        ("compare", Of::Trace, shape::<CompareForms>()),
         ("convert", Of::Both, shape::<ConvertAnswer>()),
         ("correlate", Of::Profile, shape::<CorrelateAnswer>()),
         ("critical-path", Of::Trace, shape::<CriticalPathAnswer>()),
@@ -85,6 +85,17 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         all.push((name, answer(name, of, shape, rows).with_context(|| format!("schema of {name}"))?));
     }
     Ok(all)
+}
+
+/// `data` of `compare`.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "only its schema is of interest")]
+enum CompareForms {
+    /// Without `--by`.
+    Runs(answers::CompareAnswer),
+    /// With `--by kernel`, `operator` or `scope`.
+    Kernels(answers::KernelDifferenceAnswer),
 }
 
 /// `data` of `idle`.

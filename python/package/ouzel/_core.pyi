@@ -362,6 +362,22 @@ def multirun_analysis(
 ) -> MultiRun:
     """The same as :func:`multi_run_analysis`, under the name in Pipit's code."""
 
+def kernel_difference(
+    before: Trace,
+    after: Trace,
+    *,
+    by: Literal["kernel", "operator", "scope"] = "kernel",
+    step: tuple[int, int] | None = None,
+    step_range: str | None = None
+) -> Table:
+    """What accelerators run in one trace and not, or differently, in another: kernels added, gone and changed.
+
+    One row for each kernel, operator or scope and type, the largest difference in time first: ``change``, number and
+    time before and after, and the difference, in parts by number and by length. ``step``: the steps to compare, one of
+    each trace; the trace may be the same: ``kernel_difference(trace, trace, step=(3, 5))``. ``step_range``: as for
+    :meth:`Trace.kernels`. For two ranks: ``kernel_difference(trace.filter(ranks="0"), trace.filter(ranks="3"))``.
+    """
+
 def open_profile(path: str | os.PathLike[str], *, memory_limit: int | str | None = None) -> Profile:
     """Opens a CUBE or HPCToolkit profile: a file, or a directory with one. ``memory_limit`` as in :func:`open`.
 

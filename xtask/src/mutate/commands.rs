@@ -84,6 +84,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("breakdown TRACE --format json", Shape::Json),
     ("call-tree TRACE --format json", Shape::Json),
     ("compare TRACE TRACE --format json", Shape::Json),
+    ("compare TRACE TRACE --by kernel --format json", Shape::Json),
 ];
 /// Options of selections, which every command but print and compare takes.
 const SELECTIONS: &[&str] =

@@ -1,5 +1,8 @@
 //! `ouzel compare`: several runs side by side.
 
+mod kernels;
+
+use super::kernels::ByWhat;
 use super::{origin, plot, rows};
 use crate::args::{Common, MetricArgs, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
@@ -27,8 +30,10 @@ use ouzel_plot::pictures::{RegionInRuns, runs};
 use std::path::Path;
 use std::path::PathBuf;
 
-pub const COMMAND: Command =
-    Command::about_a_run::<CompareArgs>("compare", &[Need::Calls.always(), Need::Counters.with("--metric")]);
+pub const COMMAND: Command = Command::about_a_run::<CompareArgs>(
+    "compare",
+    &[Need::Calls.always(), Need::Counters.with("--metric"), Need::Streams.with("--by")],
+);
 
 /// Several runs side by side: how the program scales, and what grows
 #[derive(Debug, Args)]
@@ -38,6 +43,9 @@ Examples:
   ouzel compare p32/ p64/ p128/ --region 'MPI_*'
   ouzel compare p32/ p64/ --call-paths --top 20
   ouzel compare p32/ p64/ --format json | jq '.data.runs[] | {path, speed_up, efficiency}'
+  ouzel compare before.json.gz after.json.gz --by kernel     kernels added, gone, changed
+  ouzel compare trace.json.gz --by operator --step 3,5       two steps of one run
+  ouzel compare traces/ --by kernel --rank 0,3               two ranks of one run
 
 Regions and call paths are compared by name. What stops scaling is compared by iteration where the runs
 have different numbers of them. The reference is the run with the fewest processes (the first of several):
@@ -47,12 +55,28 @@ pub struct CompareArgs {
     pub metric: MetricArgs,
 
     /// The other traces
-    #[arg(value_name = "OTHER", required = true)]
+    #[arg(value_name = "OTHER", required_unless_present = "by")]
     pub others: Vec<PathBuf>,
 
     /// Compare call paths, not regions
     #[arg(long)]
     pub call_paths: bool,
+
+    /// Compare what accelerators run: two traces, steps or ranks
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["call_paths", "metric", "plot_file"])]
+    pub by: Option<ByWhat>,
+
+    /// Only what is launched in the step of this number; two numbers compare two steps
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', requires = "by")]
+    pub step: Vec<u64>,
+
+    /// Range around each step, with * and ?; by default ProfilerStep of PyTorch
+    #[arg(long, value_name = "NAME", requires = "by")]
+    pub step_range: Option<String>,
+
+    /// Only what this rank runs; two numbers compare two ranks
+    #[arg(long, value_name = "N[,N]", value_delimiter = ',', requires = "by")]
+    pub rank: Vec<u32>,
 
     #[command(flatten)]
     pub top: TopArgs,
@@ -63,7 +87,11 @@ pub struct CompareArgs {
 
 impl Question for CompareArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
-        run(&Session::open(common)?, self)
+        let session = Session::open(common)?;
+        match self.by {
+            Some(_) => kernels::run(&session, self),
+            None => run(&session, self),
+        }
     }
 }
 

@@ -51,14 +51,25 @@ pub struct KernelsArgs {
 }
 
 /// What operations are grouped by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ByWhat {
     /// Each kernel
+    #[default]
     Kernel,
     /// The innermost operator or function that launches
     Operator,
     /// The innermost range or Python function around the launch
     Scope,
+}
+
+impl From<ByWhat> for KernelsBy {
+    fn from(by: ByWhat) -> KernelsBy {
+        match by {
+            ByWhat::Kernel => KernelsBy::Kernel,
+            ByWhat::Operator => KernelsBy::Operator,
+            ByWhat::Scope => KernelsBy::Scope,
+        }
+    }
 }
 
 /// What rows are of.
@@ -76,11 +87,7 @@ impl Question for KernelsArgs {
 
 fn run(session: &Session<'_>, args: &KernelsArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let by = match args.by {
-        ByWhat::Kernel => KernelsBy::Kernel,
-        ByWhat::Operator => KernelsBy::Operator,
-        ByWhat::Scope => KernelsBy::Scope,
-    };
+    let by = args.by.into();
     let per = if args.per.is_some() { KernelsPer::Step } else { KernelsPer::Run };
     let asked = StepsAsked { per_step: per == KernelsPer::Step, ..args.step.asked() };
     let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;

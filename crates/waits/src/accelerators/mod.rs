@@ -17,6 +17,7 @@
 #![expect(clippy::excessive_nesting, reason = "processes have streams, these operations, these launches")]
 
 mod communication;
+mod difference;
 mod gaps;
 mod idle;
 mod kernels;
@@ -34,6 +35,7 @@ mod tables;
 mod tests;
 
 pub use communication::{CommunicationRow, Straggler};
+pub use difference::{KernelChange, KernelDifference, KernelDifferenceRow};
 pub use idle::{IdleCause, StreamIdle};
 pub use kernels::{
     Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels,
