@@ -14,10 +14,12 @@ mod mutate;
 mod release;
 mod runner;
 mod setup;
+mod steps;
 mod stopwatch;
 mod synth;
 mod test;
 mod tidy;
+mod trials;
 mod web;
 mod workspace;
 mod zoo;
@@ -29,6 +31,7 @@ usage: cargo xtask <chore>
 
   setup            install the reference tools and the Python environment the tests use
   test             setup, then every check and test of the project, with a summary
+  trials [NAME]    what takes too long for test; --help lists them
   tidy             dependency edges, links, file sizes, words that do not belong here
   docs [--write]   schemas, tables of docs/json.md and Python's types from the shapes of answers: stale, or written
   audit [--write]  licenses, advisories and versions of the crates we build on; writes the list we ship
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         "release" => release::run(rest),
         "loop" => dev_loop::run(rest),
         "synth" => synth::run(rest),
+        "trials" => trials::run(rest),
         "web" => web::run(rest),
         "zoo" => zoo::run(rest),
         "help" | "--help" | "-h" => {

@@ -20,8 +20,9 @@ usage: cargo xtask release --dry-run
 const PUBLISHED: [&str; 4] = ["ouzel-files", "ouzel-otf2", "ouzel-cube", "ouzel-hpcdb"];
 
 /// Recipes that name the version, with the words around it.
-const RECIPES: [(&str, &str, &str); 4] = [
-    ("packaging/spack/package.py", "version(\"", "\""),
+const RECIPES: [(&str, &str, &str); 5] = [
+    ("packaging/spack/spack_repo/ouzel/packages/ouzel/package.py", "version(\"", "\""),
+    ("packaging/spack/spack_repo/ouzel/packages/py_ouzel/package.py", "version(\"", "\""),
     ("packaging/conda/recipe.yaml", "  version: \"", "\""),
     ("packaging/easybuild/Ouzel-VERSION.eb", "version = '", "'"),
     ("Cargo.toml", "\nversion = \"", "\""),

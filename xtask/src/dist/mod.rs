@@ -50,6 +50,31 @@ fn parsed(words: &[String]) -> Result<Arguments> {
     Ok(arguments)
 }
 
+/// The list of checksums beside what was made.
+pub const SUMS: &str = "SHA256SUMS";
+
+/// Where everything has been made: by this call, or before in the folder that `OUZEL_DIST` names.
+fn out(root: &Path) -> Result<PathBuf> {
+    if let Some(folder) = std::env::var_os("OUZEL_DIST") {
+        return Ok(folder.into());
+    }
+    run(&[])?;
+    Ok(workspace::target(root)?.join("dist/out"))
+}
+
+/// The list of checksums of everything that [`run`] makes.
+pub fn sums(root: &Path) -> Result<String> {
+    let list = out(root)?.join(SUMS);
+    fs::read_to_string(&list).with_context(|| format!("{list:?} cannot be read"))
+}
+
+/// The files that [`run`] makes, as the list of checksums names them.
+pub fn made(root: &Path) -> Result<Vec<PathBuf>> {
+    let folder = out(root)?;
+    let list = fs::read_to_string(folder.join(SUMS)).with_context(|| format!("no {SUMS} in {folder:?}"))?;
+    Ok(list.lines().filter_map(|line| Some(folder.join(line.split_whitespace().nth(1)?))).collect())
+}
+
 /// `cargo xtask dist`
 pub fn run(words: &[String]) -> Result<()> {
     if words.iter().any(|word| word == "--help") {

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
+from spack_repo.builtin.build_systems.generic import Package
+
 from spack.package import *
 
 
@@ -7,17 +9,23 @@ class Ouzel(Package):
     Nsight Systems, Projections, Chrome) and says what a change would gain."""
 
     homepage = "HOMEPAGE"
-    url = "HOMEPAGE/ouzel-0.1.0.tar.gz"
+    url = "HOMEPAGE/ouzel-0.1.0-source.tar.gz"
 
     license("MIT OR Apache-2.0")
 
     version("0.1.0", sha256="SHA256")
 
+    variant("viewer", default=True, description="Embed the page of `ouzel view`")
+
     depends_on("c", type="build")
     depends_on("rust@1.90:", type="build")
+    depends_on("node-js@20:", type="build", when="+viewer")
+    depends_on("npm", type="build", when="+viewer")
 
     def install(self, spec, prefix):
         cargo = which("cargo", required=True)
+        if spec.satisfies("+viewer"):
+            cargo("xtask", "web")
         cargo("build", "--locked", "--profile", "dist", "-p", "ouzel-cli", "-p", "ouzel-preload")
         mkdirp(prefix.bin, prefix.lib.ouzel, prefix.share.man)
         install("target/dist/ouzel", prefix.bin)

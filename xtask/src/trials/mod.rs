@@ -1,0 +1,121 @@
+//! `cargo xtask trials`: what takes too long for `cargo xtask test`, before a release or a large change.
+//!
+//! Each trial runs by its name; without a name all run, in the order of the table.
+
+mod artifacts;
+mod recipes;
+
+use crate::steps::{self, Context, Outcome, Step};
+use crate::{bench, dist, fuzz, mutate, setup, workspace};
+use anyhow::{Result, bail, ensure};
+use std::fs;
+use std::process::Command;
+use std::time::Duration;
+
+const HELP: &str = "\
+usage: cargo xtask trials [NAME ...]
+
+what takes too long for cargo xtask test; all of them if none is named
+
+  fuzzing      each fuzz target for five minutes, from all inputs found so far
+  mutations    damaged archives of all formats for half an hour
+  artifacts    what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
+  recipes      the recipes of packaging/, by the tools of each ecosystem
+  same-bytes   cargo xtask dist from a second clone, which must give the same bytes
+  benchmarks   cargo xtask bench, which writes docs/speed.md
+
+OUZEL_DIST=DIR names a folder with what cargo xtask dist made before; else it is made anew.
+";
+
+const TRIALS: &[Step] = &[
+    ("fuzzing", fuzzing),
+    ("mutations", mutations),
+    ("artifacts", artifacts::install_and_use),
+    ("recipes", recipes::try_all),
+    ("same-bytes", same_bytes),
+    ("benchmarks", benchmarks),
+];
+
+/// `cargo xtask trials`
+pub fn run(words: &[String]) -> Result<()> {
+    if words.iter().any(|word| word == "--help") {
+        print!("{HELP}");
+        return Ok(());
+    }
+    if let Some(word) = words.iter().find(|word| !TRIALS.iter().any(|(name, _)| name == word)) {
+        bail!("no trial {word:?}\n\n{HELP}");
+    }
+    let root = workspace::root()?;
+    println!("== set-up");
+    let tools = setup::install(&root)?;
+    let wanted = TRIALS.iter().filter(|(name, _)| words.is_empty() || words.iter().any(|word| word == name));
+    steps::run(&Context { root, tools }, wanted)
+}
+
+fn fuzzing(context: &Context) -> Result<Outcome> {
+    Ok(match fuzz::lacks(&context.root) {
+        Some(why) => Outcome::Skipped(why),
+        None => Outcome::Passed(fuzz::fuzz(&context.root, 300, &[], fuzz::From::Grown)?),
+    })
+}
+
+/// Other cases than those of `cargo xtask test`, which has the seed 1.
+fn mutations(context: &Context) -> Result<Outcome> {
+    Ok(Outcome::Passed(mutate::mutate(&context.root, Duration::from_secs(30 * 60), 2)?))
+}
+
+/// The folder, the caches and the time of a build must not show in what is handed on.
+fn same_bytes(context: &Context) -> Result<Outcome> {
+    let place = workspace::target(&context.root)?.join("trials/second-clone");
+    if place.exists() {
+        fs::remove_dir_all(&place)?;
+    }
+    let first = dist::sums(&context.root)?;
+    let cloned = Command::new("git").args(["clone", "--quiet"]).arg(&context.root).arg(&place).status()?;
+    ensure!(cloned.success(), "git clone ended with {cloned}");
+    let mut again = Command::new(workspace::cargo());
+    again.args(["xtask", "dist"]).current_dir(&place).env_remove("CARGO_TARGET_DIR");
+    let ended = again.status()?;
+    ensure!(ended.success(), "cargo xtask dist in the second clone ended with {ended}");
+    let second = fs::read_to_string(place.join("target/dist/out").join(dist::SUMS))?;
+    Ok(compared(&first, &second))
+}
+
+/// The files whose checksums differ, by the lines of both lists.
+fn compared(first: &str, second: &str) -> Outcome {
+    let differ = |one: &str, other: &str, which: &str| {
+        let lines = one.lines().filter(|line| !other.lines().any(|other| other == *line));
+        lines.map(|line| format!("{which}: {line}")).collect::<Vec<_>>()
+    };
+    let mut differing = differ(first, second, "here");
+    differing.extend(differ(second, first, "second clone"));
+    match differing.is_empty() {
+        true => Outcome::Passed(first.lines().map(str::to_owned).collect()),
+        false => Outcome::Failed(differing),
+    }
+}
+
+fn benchmarks(_: &Context) -> Result<Outcome> {
+    bench::run(&[])?;
+    Ok(Outcome::Passed(vec!["docs/speed.md is written".to_owned()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_trial() {
+        for (name, _) in TRIALS {
+            assert!(HELP.lines().any(|line| line.trim_start().starts_with(name)), "{name}");
+        }
+        assert!(run(&["nothing".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn lists_of_checksums_differ_by_line() {
+        let Outcome::Failed(lines) = compared("1  a\n2  b\n", "1  a\n3  b\n") else { panic!("they differ") };
+        assert_eq!(lines, ["here: 2  b", "second clone: 3  b"]);
+        assert!(matches!(compared("1  a\n", "1  a\n"), Outcome::Passed(_)));
+    }
+}

