@@ -13,6 +13,7 @@ mod diagnosis;
 mod ends;
 mod facts;
 mod field;
+mod first_hour;
 mod formats;
 mod help;
 mod hostile_names;
