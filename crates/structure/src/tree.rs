@@ -1,8 +1,8 @@
 //! The scopes of one function: loops, inlined functions and calls, nested as in the source.
 //!
 //! An instruction is in loops, by the flow, and in inlined functions, by the debug information. Which of them is inside
-//! of which follows from the inlined functions that the whole loop is in: those that its header and the ends of its
-//! iterations share, and the loops inside of it, too.
+//! of which follows from the inlined functions that the whole loop is in: those that its header, the ends of its
+//! iterations and the jumps that leave it share, and the loops inside of it, too.
 //! A loop's line is the least of those of its header, of the jumps that end its iterations and of those that leave it,
 //! all in the function that the loop is in: after optimisation the header of an outer loop may have the line of an inner
 //! one, and the jump of a `while` at the top is no end of an iteration.
@@ -147,8 +147,8 @@ impl Analysed {
     fn loop_frames(&self) -> Vec<LoopFrame> {
         let mut frames: Vec<LoopFrame> = Vec::new();
         for found in &self.loops {
-            let ends = found.latches.iter().map(|&latch| self.graph.blocks[latch].steps.end - 1);
-            let marks = ends.chain([self.graph.blocks[found.header].steps.start]);
+            let begin = self.graph.blocks[found.header].steps.start;
+            let marks = self.ends(found).chain(self.exits(found)).chain([begin]);
             frames.push(LoopFrame { inlined: self.shared(marks), place: None });
         }
         for (i, found) in self.loops.iter().enumerate() {
@@ -189,21 +189,30 @@ impl Analysed {
         n_at_least.iter().take_while(|&&n| n_steps < 2 * n).count()
     }
 
+    /// The jumps that end iterations.
+    fn ends(&self, found: &Loop) -> impl Iterator<Item = usize> {
+        found.latches.iter().map(|&latch| self.graph.blocks[latch].steps.end - 1)
+    }
+
+    /// The jumps that may leave a loop.
+    fn exits(&self, found: &Loop) -> impl Iterator<Item = usize> {
+        let is_inside = |block: &usize| found.blocks.binary_search(block).is_ok();
+        let blocks = found.blocks.iter().map(|&block| &self.graph.blocks[block]);
+        let leaving =
+            blocks.filter(move |block| 1 < block.successors.len() && !block.successors.iter().all(is_inside));
+        leaving.map(|block| block.steps.end - 1)
+    }
+
     fn loop_place(&self, found: &Loop, inlined: &[Inlined]) -> Option<Place> {
         let place = |step: usize| {
             let spot = self.spot(step);
             let is_inside = n_common(inlined, &spot.inlined) == inlined.len();
             is_inside.then(|| spot.place_at(inlined.len())).flatten()
         };
-        let begins = &self.graph.blocks[found.header].steps;
-        let ends = found.latches.iter().map(|&latch| self.graph.blocks[latch].steps.end - 1);
-        let is_inside = |block: &usize| found.blocks.binary_search(block).is_ok();
-        let exits = found.blocks.iter().map(|&block| &self.graph.blocks[block]);
-        let exits =
-            exits.filter(|block| 1 < block.successors.len() && !block.successors.iter().all(is_inside));
         // What the compiler moves into a loop, such as constants, has the line of the function's beginning.
-        let begin = Some(begins.start).filter(|&step| place(step) != self.place.as_ref());
-        let marks = ends.chain(exits.map(|block| block.steps.end - 1)).chain(begin);
+        let begin = self.graph.blocks[found.header].steps.start;
+        let begin = Some(begin).filter(|&step| place(step) != self.place.as_ref());
+        let marks = self.ends(found).chain(self.exits(found)).chain(begin);
         let places: Vec<&Place> = marks.filter_map(place).collect();
         let file = &places.first()?.file;
         let least = places.iter().filter(|place| place.file == *file).min().copied();

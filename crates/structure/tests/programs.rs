@@ -29,7 +29,8 @@ fn compiled(name: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let program = folder.join(format!("{name}{}", flags.concat()));
     // Fortran's modules are written where the compiler runs.
     let mut command = Command::new(compiler);
-    let command = command.args(flags).arg("-o").arg(&program).arg(source(name)).current_dir(folder);
+    let command =
+        command.args(flags).arg("-o").arg(&program).arg(source(name)).arg("-lm").current_dir(folder);
     let done = command.output().expect("it can be run");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     Some(program)
@@ -73,7 +74,7 @@ fn is_of_source(scope: &Scope, name: &str) -> bool {
 #[test]
 fn loops_are_those_of_the_source() {
     let folder = tempfile::tempdir().expect("a folder");
-    for name in ["loops.c", "loops.cpp", "loops.f90"] {
+    for name in ["loops.c", "rotated.c", "loops.cpp", "loops.f90"] {
         for level in ["-O0", "-O1", "-O2", "-O3"] {
             let Some(program) = compiled(name, &["-g", level], folder.path()) else { return };
             let structure = structure(&program);
