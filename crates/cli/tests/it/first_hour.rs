@@ -1,6 +1,6 @@
 //! docs/first-hour.md: its commands run, its quotations are what they print, and its pictures what they draw.
 
-use super::run::command;
+use crate::run::command;
 use std::fs;
 use std::path::{Path, PathBuf};
 

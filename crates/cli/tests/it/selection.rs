@@ -134,3 +134,21 @@ fn names_that_the_trace_does_not_have_are_told_by_every_command() {
     let ran = ran_on(&archive, &["profile", "--region", "nope"]);
     assert!(ran.err.contains("no region of the trace is named like \"nope\""), "{}", ran.err);
 }
+
+/// The finding's own command asks for one region by rank; the other calls of each rank would hide the answer.
+#[test]
+fn what_a_profile_by_rank_does_not_select_is_one_line() {
+    let archive = testdata("zoo/serialised_output/faulty");
+    let ran = ran_on(&archive, &["profile", "--call-paths", "--per", "rank", "--region", "write_chunk"]);
+    assert_eq!(ran.out.lines().count(), 4, "{}", ran.out);
+    assert!(
+        ran.out.lines().nth(1).is_some_and(|row| row.contains("write_chunk") && row.contains("514.7 ms"))
+    );
+    assert!(
+        ran.out.contains("… 23.58 s (97.9 %) of all ranks in calls that are not selected"),
+        "{}",
+        ran.out
+    );
+    let by_region = ran_on(&archive, &["profile", "--region", "write_chunk"]);
+    assert!(by_region.out.contains("[filtered]"), "{}", by_region.out);
+}

@@ -21,15 +21,20 @@ pub fn lines(
     span_ns: Option<u64>,
 ) -> Vec<String> {
     let style = session.style();
+    let total_ns: u64 = table.values::<u64>("exclusive_ns").iter().sum();
+    // Calls hidden by a region filter were not asked for: their rows come last, and those of each rank are one line.
+    // All totals include them.
+    let (selected, hidden) = by_selection(table);
+    let folded = if args.per.is_some() && !selected.is_empty() { hidden.as_slice() } else { &[] };
+    let not_selected_ns: u64 = folded.iter().map(|&row| table.values::<u64>("exclusive_ns")[row]).sum();
+    let kept = if folded.is_empty() { [selected, hidden].concat() } else { selected };
+    let table = &table.picked(&kept);
     let n_rows = table.n_rows();
     let n_shown = match args.top.unwrap_or(DEFAULT_TOP) {
         0 => n_rows,
         top => top.min(n_rows),
     };
-    // Calls hidden by a region filter were not asked for: their rows come last; all totals include them.
-    let table = &table.picked(&selected_first(table));
     let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
-    let total_ns: u64 = table.values::<u64>("exclusive_ns").iter().sum();
     let mut grid = grid(args, &shown, table, total_ns);
     for &id in counters {
         let definitions = session.definitions();
@@ -50,6 +55,14 @@ pub fn lines(
             &format!("… {n_hidden} with {} exclusive ({share}): --top 0 shows all", units::time(hidden_ns)),
         ));
     }
+    if 0 < not_selected_ns {
+        let share = units::percent(Some(not_selected_ns as f64 / total_ns as f64));
+        let line = format!(
+            "… {} ({share}) of all ranks in calls that are not selected",
+            units::time(not_selected_ns)
+        );
+        lines.push(style.paint(Paint::Dim, &line));
+    }
     let span = span_ns.map(|ns| format!(" · run of {}", units::time(ns))).unwrap_or_default();
     let what = if args.call_paths { ("call path", "call paths") } else { ("region", "regions") };
     let what = if args.per.is_some() { ("row", "rows") } else { what };
@@ -61,12 +74,10 @@ pub fn lines(
     lines
 }
 
-/// The rows with those of the region `[filtered]` behind the others.
-fn selected_first(table: &Table) -> Vec<usize> {
+/// The rows of what is selected, and those of the region `[filtered]`.
+fn by_selection(table: &Table) -> (Vec<usize>, Vec<usize>) {
     let regions = table.values::<Arc<str>>("region");
-    let (hidden, selected): (Vec<usize>, Vec<usize>) =
-        (0..table.n_rows()).partition(|&row| &*regions[row] == "[filtered]");
-    [selected, hidden].concat()
+    (0..table.n_rows()).partition(|&row| &*regions[row] != "[filtered]")
 }
 
 fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid {
