@@ -270,7 +270,9 @@ mod tests {
                 let is_known = match arg {
                     "path" | "output" | "file" | "plot_file" => true,
                     "others" => matches!(command, "compare" | "efficiency" | "view"),
-                    "out" => command == "convert",
+                    "out" => matches!(command, "convert" | "instrument"),
+                    "sources" | "filter" | "from" => command == "instrument",
+                    "binaries" => command == "structure",
                     "spectra" => command == "correlate",
                     "cache" => command == "view",
                     // It makes a directory of its own.
