@@ -30,7 +30,8 @@ Examples:
   ouzel instrument src/*.cpp --out inst --from run1      without what run1 shows to be called too often
 
 The copies compile without any library of Ouzel and behave like the sources; without ouzel record, each
-function and loop costs a test of a variable. Record them with ouzel record --sample off -- ./a.out. Messages of compilers and debuggers name the sources.
+function and loop costs a test of a variable. Messages of compilers and debuggers name the sources.
+Record the program with ouzel record --sample off -- ./a.out.
 What cannot be parsed for certain (fixed-form Fortran, sources that need the preprocessor to be
 understood) is copied as it is, with its line and a word: compile it with -finstrument-functions.
 More: docs/instrument.md")]
