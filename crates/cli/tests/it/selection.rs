@@ -145,7 +145,7 @@ fn what_a_profile_by_rank_does_not_select_is_one_line() {
         ran.out.lines().nth(1).is_some_and(|row| row.contains("write_chunk") && row.contains("514.7 ms"))
     );
     assert!(
-        ran.out.contains("… 23.58 s (97.9 %) of all ranks in calls that are not selected"),
+        ran.out.contains("… 23.57 s (97.9 %) of all ranks in calls that are not selected"),
         "{}",
         ran.out
     );

@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub struct SourceArgs {
-    /// File with rules: include or exclude, function or file, and a pattern; the last that fits decides
+    /// File with rules (include or exclude, function or file, pattern); the last match decides
     #[arg(long, value_name = "FILE")]
     pub filter: Option<PathBuf>,
 
-    /// Leave out what is called so often in this recorded run that recording it distorts the run
+    /// Leave out what this recorded run calls so often that recording distorts it
     #[arg(long, value_name = "RUN")]
     pub from: Option<PathBuf>,
 
