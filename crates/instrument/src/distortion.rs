@@ -8,8 +8,8 @@
 
 use std::collections::BTreeSet;
 
-/// Nanoseconds that recording one visit takes, enter and leave: the median of the library of `cargo build` on a virtual
-/// machine with two cores under other load, docs/instrument.md.
+/// Nanoseconds that recording one visit takes, enter and leave: a round figure with margin, like the calls of MPI in
+/// docs/record.md. It is not measured for this hook.
 pub const VISIT_NS: u64 = 200;
 
 /// Parts of the run's time that are not worth naming.
