@@ -110,6 +110,8 @@ def tables():
 def answer(name, trace):
     """The table that a function returns for a small trace."""
     owner, _, method = name.rpartition(".")
+    if method == "kernel_difference":
+        return ouzel.kernel_difference(trace, trace)
     if not owner:
         return getattr(ouzel, method)([trace, trace])
     of = trace.severity_cube() if owner == "Profile" else trace
