@@ -10,8 +10,8 @@ referencing = pytest.importorskip("referencing", reason="the Python package refe
 
 SCHEMAS = sorted((ROOT / "docs" / "schema").glob("*.json"))
 
-# Answers about profiles and several runs, and of what writes files, have tests of their own.
-ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "profile-report", "severities", "topology"}
+# Answers about profiles, binaries and several runs, and of what writes files, have tests of their own.
+ELSEWHERE = {"causes", "compare", "convert", "correlate", "envelope", "profile-info", "profile-report", "severities", "structure", "topology"}
 COMMANDS = [path.stem for path in SCHEMAS if path.stem not in ELSEWHERE]
 
 # Where one call without options is not enough.
@@ -96,6 +96,13 @@ def test_compare_holds_to_its_schema(ouzel):
     assert [run["path"] for run in answer["data"]["runs"]] == [str(run) for run in runs]
     kernels = checked("compare", ouzel("compare", *runs[:2], "--by", "kernel", "--format", "json"))
     assert kernels["data"]["after"]["path"] == str(runs[1])
+
+
+def test_structure_holds_to_its_schema(ouzel):
+    program = "/bin/sh"
+    answer = checked("structure", ouzel("structure", program, "--no-cache", "--format", "json"))
+    assert answer["input"]["path"] == program
+    assert {row["kind"] for row in answer["data"]["rows"]} >= {"function", "loop", "call"}
 
 
 def profiles():
