@@ -126,6 +126,7 @@ def test_filters_are_pipits(trace):
         (("time.inc", "between", 5), "'time.inc'.*two values, such as .low, high., not 5"),
         (("time.inc", ">", "3 parsecs"), "'time.inc'.*no time; give nanoseconds or a text"),
         ((None, "==", 3), "a field is a name"),
+        (("Nam", "==", "MPI_Send"), "no number.*'Nam' is taken for a counter: fields are Name, Process"),
     ]:
         with pytest.raises(ValueError, match=message):
             ouzel.Filter(*arguments)

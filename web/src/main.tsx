@@ -1,21 +1,34 @@
 import { render } from "preact";
 import "./style/page.css";
 import { App } from "./app.tsx";
-import { HttpSource } from "./data/http.ts";
+import { NotebookFrame } from "./data/frame.ts";
+import { HttpSource, overHttp } from "./data/http.ts";
 import { EmbeddedSource } from "./data/embedded.ts";
 import { Pending, type DataSource } from "./data/source.ts";
 import { install } from "./api.ts";
 import { StoreContext } from "./state/answer.ts";
+import { fromHash } from "./state/hash.ts";
 import { Store } from "./state/store.ts";
 
 const pending = new Pending();
 const root = document.getElementById("ouzel") ?? document.body;
-const source: DataSource = EmbeddedSource.inPage() ?? new HttpSource(new URL(".", location.href).href, pending);
 const api = install(pending);
 
+/** Where the answers come from, and for a frame, which has no address, the state to begin with as a hash. */
+async function found(): Promise<{ source: DataSource; hash?: string }> {
+  if (NotebookFrame.isHere()) {
+    const frame = await NotebookFrame.open();
+    return { source: new HttpSource(frame.transport, pending), hash: frame.hash };
+  }
+  const source = EmbeddedSource.inPage() ?? new HttpSource(overHttp(new URL(".", location.href).href), pending);
+  return { source };
+}
+
 async function start(): Promise<void> {
+  const { source, hash } = await found();
   const meta = await source.meta();
   const store = new Store(source, meta, pending);
+  if (hash !== undefined) store.set(fromHash(hash));
   document.title = `${meta.name} – Ouzel`;
   render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
   void store.follow();

@@ -58,7 +58,8 @@ class Filter:
         try:
             test = f"{name} {_compared(name, word, value)}"
         except ValueError as error:
-            raise ValueError(f"Filter({field!r}, {operator!r}): {error}") from None
+            hint = "" if name in _NATIVE else f"; {field!r} is taken for a counter: fields are {', '.join((*_FIELDS, *_NATIVE))}"
+            raise ValueError(f"Filter({field!r}, {operator!r}): {error}{hint}") from None
         self.text = f"not ({test})" if operator.startswith("not-") else test
 
     @classmethod

@@ -4,25 +4,33 @@ import { AnswerError, GoneError, Pending, type DataSource, type ExactKey, type T
 /** Parallel requests of tiles: enough for a fast line, few enough for one of 1 Mbit/s. */
 const MAX_TILES = 6;
 
-/** The server that served the page. */
+/** Asks for a path below the token; fails if nobody answers. */
+export type Transport = (path: string, init: RequestInit) => Promise<Response>;
+
+/** The way over HTTP to what is at `base`. */
+export function overHttp(base: string): Transport {
+  return (path, init) => fetch(base + path, { ...init, credentials: "same-origin" });
+}
+
+/** The server that served the page, or that the notebook around it asks. */
 export class HttpSource implements DataSource {
   readonly pending: Pending;
-  private readonly base: string;
+  private readonly transport: Transport;
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
   /** Which of the runs, counted from 0. */
   private readonly run: number;
 
-  constructor(base: string, pending = new Pending(), run = 0) {
-    this.base = base;
+  constructor(transport: Transport, pending = new Pending(), run = 0) {
+    this.transport = transport;
     this.pending = pending;
     this.run = run;
   }
 
   /** The same server's answers about another run. */
   of(run: number): HttpSource {
-    return new HttpSource(this.base, this.pending, run);
+    return new HttpSource(this.transport, this.pending, run);
   }
 
   meta(): Promise<Meta> {
@@ -88,9 +96,9 @@ export class HttpSource implements DataSource {
     let answer: Response;
     try {
       const of = this.run === 0 || path === "api/ask" ? "" : `${path.includes("?") ? "&" : "?"}run=${this.run}`;
-      answer = await fetch(this.base + path + of, { ...init, credentials: "same-origin" });
+      answer = await this.transport(path + of, init);
     } catch (error) {
-      if (init.signal?.aborted) throw error;
+      if (init.signal?.aborted || error instanceof GoneError) throw error;
       throw new GoneError("The server does not answer.");
     }
     if (answer.ok) return answer;

@@ -171,6 +171,8 @@ export class Store {
   }
 
   private writeHash(state: State): void {
+    // A frame of a notebook has no address of its own.
+    if (location.protocol === "about:") return;
     const hash = toHash(state);
     if (hash !== location.hash) history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
   }
