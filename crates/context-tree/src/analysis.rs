@@ -55,7 +55,7 @@ pub struct FoldedMember {
     group: usize,
     member: u32,
     builder: Builder,
-    /// Only until the first enter: exact events make samples useless.
+    /// Only until the first enter, as exact events make samples useless, unless the code shows loops around both.
     samples: Option<LocationSamples>,
 }
 
@@ -116,11 +116,16 @@ impl Analysis for ContextTreesFold {
 
     fn fold(&self, local: &mut ContextTreesLocal, chunk: &EventChunk<'_>) {
         let Some(local) = local else { return };
-        if local.samples.is_some() && chunk.kind.contains(&EventKind::Enter) {
+        let has_code = self.paths.has_code();
+        if !has_code && local.samples.is_some() && chunk.kind.contains(&EventKind::Enter) {
             local.samples = None;
         }
         if let Some(samples) = &mut local.samples {
-            samples.fold(chunk);
+            if has_code && (samples.is_of_calls() || chunk.kind.contains(&EventKind::Enter)) {
+                samples.fold_calls(chunk);
+            } else {
+                samples.fold(chunk);
+            }
         }
         let builder = &mut local.builder;
         for ((&time, &kind), &region) in chunk.time.iter().zip(chunk.kind).zip(chunk.region) {

@@ -494,6 +494,7 @@ impl Input {
         buffer.metrics.retain_mut(|x| renumber(&mut x.row));
         buffer.parameters.retain_mut(|x| renumber(&mut x.row));
         buffer.samples.retain_mut(|x| renumber(&mut x.row));
+        buffer.call_sites.retain_mut(|x| renumber(&mut x.row));
         buffer.links.retain_mut(|x| renumber(&mut x.row));
         buffer.device_calls.retain_mut(|x| renumber(&mut x.row));
         buffer.io.retain_mut(|x| renumber(&mut x.row));

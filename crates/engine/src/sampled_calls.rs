@@ -17,10 +17,14 @@
 //! open at its enter. Frames that samples show inside of it are entered in it and left before it is; the frame of the
 //! call itself, if samples show it, is the recorded call.
 //!
+//! Enters say where they are called, if samples show it ([`CallSite`]): those of frames, and those of MPI, before which the
+//! recorder samples the caller.
+//!
 //! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
 use ouzel_model::{
-    ChunkBuffer, ContextId, Definitions, EventKind, Lca, RegionId, RegionRole, Sample, SampledContexts, Ticks,
+    CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, Paradigm, RegionId, RegionRole, Sample,
+    SampledContexts, Ticks,
 };
 use rustc_hash::FxHashMap;
 
@@ -31,6 +35,10 @@ pub(crate) struct Frames {
     nodes: Vec<FrameNode>,
     /// The node of the innermost frame of each context.
     of_context: Vec<u32>,
+    /// Where in the innermost frame of each context the program is.
+    line_of_context: Vec<Option<u32>>,
+    /// For each region whether it is a function of MPI.
+    is_mpi: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,21 +47,34 @@ struct FrameNode {
     depth: u32,
     region: RegionId,
     is_loop: bool,
+    call_line: Option<u32>,
 }
 
+/// Recorded calls that a path is searched for, from the innermost one: mostly the first of them is there.
+const RECORDED_AROUND: usize = 16;
 /// Outside of every call.
 const OUTSIDE: u32 = 0;
 
 impl Frames {
     pub fn new(definitions: &Definitions) -> Self {
         let contexts = &definitions.sampled_contexts;
-        let outside =
-            FrameNode { parent: OUTSIDE, depth: 0, region: definitions.unknown_region, is_loop: false };
-        let mut frames = Frames { nodes: vec![outside], of_context: Vec::with_capacity(contexts.len()) };
+        let outside = FrameNode {
+            parent: OUTSIDE,
+            depth: 0,
+            region: definitions.unknown_region,
+            is_loop: false,
+            call_line: None,
+        };
+        let mut frames = Frames {
+            nodes: vec![outside],
+            of_context: Vec::with_capacity(contexts.len()),
+            line_of_context: contexts.iter().map(|context| context.line).collect(),
+            is_mpi: definitions.regions.iter().map(|region| region.paradigm == Paradigm::Mpi).collect(),
+        };
         let mut known = FxHashMap::default();
         for id in (0..contexts.len()).map(ContextId::from_index) {
             let node = frames.node(contexts, definitions, id);
-            let key = (node.parent, node.region, call_line(contexts, definitions, id));
+            let key = (node.parent, node.region, node.call_line);
             let next = frames.nodes.len() as u32;
             let at = *known.entry(key).or_insert(next);
             if at == next {
@@ -69,7 +90,13 @@ impl Frames {
         let parent = context.parent.map_or(OUTSIDE, |parent| self.of_context[parent.index()]);
         let depth = self.nodes[parent as usize].depth + 1;
         let is_loop = definitions.region(context.region).role == RegionRole::Loop;
-        FrameNode { parent, depth, region: context.region, is_loop }
+        let call_line = call_line(contexts, definitions, id);
+        FrameNode { parent, depth, region: context.region, is_loop, call_line }
+    }
+
+    /// Where in its innermost frame a path is.
+    fn line(&self, context: Option<ContextId>) -> Option<u32> {
+        context.and_then(|id| self.line_of_context.get(id.index()).copied()).flatten()
     }
 
     fn get(&self, at: u32) -> FrameNode {
@@ -118,6 +145,7 @@ struct RecordedCall {
     region: RegionId,
     at: u32,
     base: u32,
+    line: Option<u32>,
 }
 
 /// The calls of one location.
@@ -125,6 +153,8 @@ struct RecordedCall {
 pub(crate) struct SampledCalls {
     /// The innermost open frame.
     at: u32,
+    /// Where in it the program was at the last sample.
+    line: Option<u32>,
     has_sample: bool,
     /// The frame outside of all those that were entered since the innermost recorded call.
     base: u32,
@@ -133,7 +163,7 @@ pub(crate) struct SampledCalls {
     /// The last time stamp, with or without a row.
     last: Ticks,
     /// Frames to be entered, innermost first.
-    entered: Vec<RegionId>,
+    entered: Vec<(RegionId, Option<u32>)>,
     /// New row of each old one.
     new_row: Vec<u32>,
 }
@@ -142,6 +172,7 @@ impl SampledCalls {
     pub fn new() -> Self {
         SampledCalls {
             at: OUTSIDE,
+            line: None,
             base: OUTSIDE,
             recorded: Vec::new(),
             has_sample: false,
@@ -167,12 +198,19 @@ impl SampledCalls {
         let mut samples = raw.samples.iter().peekable();
         for (row, (&time, &kind)) in raw.time.iter().zip(&raw.kind).enumerate() {
             if kind != EventKind::Sample {
-                match kind {
-                    EventKind::Enter => self.enter_recorded(raw.region[row]),
-                    EventKind::Leave => self.leave_recorded(frames, calls, time, raw.region[row]),
-                    _ => {}
+                let region = raw.region[row];
+                if kind == EventKind::Leave {
+                    self.leave_recorded(frames, calls, time, region);
                 }
-                self.new_row.push(calls.push(time, kind, raw.region[row]));
+                let new_row = calls.push(time, kind, region);
+                self.new_row.push(new_row);
+                if kind == EventKind::Enter {
+                    let is_mpi = frames.is_mpi.get(region.index()).copied().unwrap_or_default();
+                    let line = self.line.filter(|_| is_mpi);
+                    let site = CallSite { row: new_row, line, is_recorded: true, lca: Lca::Unknown };
+                    calls.call_sites.push(site);
+                    self.enter_recorded(region);
+                }
                 continue;
             }
             self.new_row.push(u32::MAX);
@@ -197,39 +235,44 @@ impl SampledCalls {
         self.leave_to(frames, calls, time, kept);
         let mut at = to;
         while at != kept {
-            let FrameNode { parent, region, .. } = frames.get(at);
-            self.entered.push(region);
+            let FrameNode { parent, region, call_line, .. } = frames.get(at);
+            self.entered.push((region, call_line));
             at = parent;
         }
-        while let Some(region) = self.entered.pop() {
-            calls.push(time, EventKind::Enter, region);
+        while let Some((region, line)) = self.entered.pop() {
+            let row = calls.push(time, EventKind::Enter, region);
+            calls.call_sites.push(CallSite { row, line, is_recorded: false, lca: sample.lca });
         }
         self.at = to;
+        self.line = frames.line(sample.context);
     }
 
     fn enter_recorded(&mut self, region: RegionId) {
-        self.recorded.push(RecordedCall { region, at: self.at, base: self.base });
-        (self.at, self.base) = (OUTSIDE, OUTSIDE);
+        self.recorded.push(RecordedCall { region, at: self.at, base: self.base, line: self.line });
+        (self.at, self.base, self.line) = (OUTSIDE, OUTSIDE, None);
     }
 
     /// Leaves the frames inside of a recorded call that ends now. One that was not entered changes nothing.
     fn leave_recorded(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, region: RegionId) {
         let Some(at) = self.recorded.iter().rposition(|call| call.region == region) else { return };
         self.leave_to(frames, calls, time, self.base);
-        (self.at, self.base) = (self.recorded[at].at, self.recorded[at].base);
+        let RecordedCall { at: outer, base, line, .. } = self.recorded[at];
+        (self.at, self.base, self.line) = (outer, base, line);
         self.recorded.truncate(at);
     }
 
-    /// Finds the frame of the innermost recorded call on a path, or that in which it was entered.
+    /// Finds the frame of the innermost recorded call that is on a path, or that in which the innermost one was entered.
     fn rebase(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, to: u32) {
         let Some(call) = self.recorded.last().copied() else { return };
-        let mut base = to;
-        while base != OUTSIDE && frames.get(base).region != call.region {
-            base = frames.get(base).parent;
-        }
-        if base == OUTSIDE {
-            base = frames.common(call.at, to);
-        }
+        let frame_of = |region: RegionId| {
+            let mut at = to;
+            while at != OUTSIDE && frames.get(at).region != region {
+                at = frames.get(at).parent;
+            }
+            Some(at).filter(|&at| at != OUTSIDE)
+        };
+        let known = self.recorded.iter().rev().take(RECORDED_AROUND).find_map(|call| frame_of(call.region));
+        let base = known.unwrap_or_else(|| frames.common(call.at, to));
         if base != self.base {
             self.leave_to(frames, calls, time, self.base);
             (self.at, self.base) = (base, base);
@@ -294,8 +337,13 @@ mod tests {
 
     /// Nodes 1 to 4: main, main/solve, main/solve/step, main/step.
     fn frames() -> Frames {
-        let node =
-            |parent: u32, depth: u32, region: RegionId| FrameNode { parent, depth, region, is_loop: false };
+        let node = |parent: u32, depth: u32, region: RegionId| FrameNode {
+            parent,
+            depth,
+            region,
+            is_loop: false,
+            call_line: Some(10 * depth),
+        };
         let nodes = vec![
             node(0, 0, RegionId(0)),
             node(0, 1, MAIN),
@@ -303,7 +351,10 @@ mod tests {
             node(2, 3, STEP),
             node(1, 2, STEP),
         ];
-        Frames { nodes, of_context: vec![1, 2, 3, 4] }
+        let mut is_mpi = vec![false; 6];
+        is_mpi[SEND.index()] = true;
+        let line_of_context = vec![Some(7), Some(8), None, Some(9)];
+        Frames { nodes, of_context: vec![1, 2, 3, 4], line_of_context, is_mpi }
     }
 
     /// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
@@ -349,9 +400,43 @@ mod tests {
     }
 
     #[test]
+    fn enters_say_where_they_are_called() {
+        let (frames, mut raw, mut calls) = (frames(), ChunkBuffer::default(), ChunkBuffer::default());
+        for (time, kind, region) in [
+            (1, EventKind::Enter, PROGRAM),
+            (2, EventKind::Sample, MAIN),
+            (3, EventKind::Enter, SEND),
+            (4, EventKind::Leave, SEND),
+            (5, EventKind::Enter, SEND),
+            (6, EventKind::Enter, SOLVE),
+        ] {
+            let row = raw.push(Ticks(time), kind, region);
+            if kind == EventKind::Sample {
+                let context = Some(ContextId::from_index(1));
+                raw.samples.push(Sample { row, context, lca: Lca::AtMost(1), generator: None });
+            }
+        }
+        SampledCalls::new().derive(&frames, &raw, &mut calls);
+        let sites: Vec<(RegionId, Option<u32>, bool)> = (calls.call_sites.iter())
+            .map(|site| (calls.region[site.row as usize], site.line, site.is_recorded))
+            .collect();
+        let expected = [
+            (PROGRAM, None, true),
+            (MAIN, Some(10), false),
+            (SOLVE, Some(20), false),
+            (SEND, Some(8), true),
+            (SEND, Some(8), true),
+            (SOLVE, None, true),
+        ];
+        assert_eq!(sites, expected);
+    }
+
+    #[test]
     fn the_frame_of_a_recorded_call_is_that_call() {
         // main and solve are recorded: samples add only what is inside of them.
         assert_eq!(made("+1 +2 s2 s1 -2 s3 -1"), "+1@1 +2@2 +3@3 -3@4 -2@5 +3@6 -3@7 -1@7");
+        // A recorded call that samples do not show, as one that was inlined, is inside of one that they show.
+        assert_eq!(made("+1 +5 s2 -5 -1"), "+1@1 +5@2 +2@3 +3@3 -3@4 -2@4 -5@4 -1@5");
         // Samples inside of a recorded send show nothing twice.
         assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@5 -1@5");
     }

@@ -9,8 +9,8 @@
 //! nested over the whole location; a [`ChunkBuffer`] fresh from a reader need not be.
 
 use crate::{
-    CallPathId, CommId, CommRank, DeviceCall, MetricId, ParameterId, RegionId, RmaEvent, Sample, ThreadEvent,
-    Ticks,
+    CallPathId, CallSite, CommId, CommRank, DeviceCall, MetricId, ParameterId, RegionId, RmaEvent, Sample,
+    ThreadEvent, Ticks,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -328,6 +328,8 @@ pub struct EventChunk<'a> {
     pub parameters: &'a [Parameter],
     /// Payload of [`EventKind::Sample`].
     pub samples: &'a [Sample],
+    /// Where calls are made, of enters of which samples show it.
+    pub call_sites: &'a [CallSite],
     /// Links of enters.
     pub links: &'a [Link],
     /// What calls do to streams of accelerators.
@@ -370,6 +372,7 @@ pub struct ChunkBuffer {
     pub metrics: Vec<MetricValue>,
     pub parameters: Vec<Parameter>,
     pub samples: Vec<Sample>,
+    pub call_sites: Vec<CallSite>,
     pub links: Vec<Link>,
     pub device_calls: Vec<DeviceCall>,
     pub io: Vec<IoOperation>,
@@ -399,6 +402,7 @@ impl ChunkBuffer {
         self.metrics.clear();
         self.parameters.clear();
         self.samples.clear();
+        self.call_sites.clear();
         self.links.clear();
         self.device_calls.clear();
         self.io.clear();
@@ -422,6 +426,7 @@ impl ChunkBuffer {
         self.metrics.extend_from_slice(&other.metrics);
         self.parameters.extend_from_slice(&other.parameters);
         self.samples.extend_from_slice(&other.samples);
+        self.call_sites.extend_from_slice(&other.call_sites);
         self.links.extend_from_slice(&other.links);
         self.device_calls.extend_from_slice(&other.device_calls);
         self.io.extend_from_slice(&other.io);
@@ -469,6 +474,7 @@ impl ChunkBuffer {
             metrics: &self.metrics,
             parameters: &self.parameters,
             samples: &self.samples,
+            call_sites: &self.call_sites,
             links: &self.links,
             device_calls: &self.device_calls,
             io: &self.io,

@@ -22,6 +22,7 @@ mod events;
 mod filter;
 mod ids;
 mod locations;
+mod loop_flow;
 mod metrics;
 mod near;
 mod needs;
@@ -61,6 +62,7 @@ pub use ids::{
     ParameterId, RankGroupId, RegionId, RmaWindowId, SystemNodeId, WorldRank,
 };
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use loop_flow::{LoopFlow, LoopPart};
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use near::{did_you_mean, near_names};
 pub use needs::Needs;
@@ -76,8 +78,8 @@ pub use rma::{
     RmaSyncKind, RmaSyncLevel, RmaWindow,
 };
 pub use samples::{
-    InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext, SampledContexts,
-    SampledFrame,
+    CallSite, InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext,
+    SampledContexts, SampledFrame,
 };
 pub use short_names::short_name;
 pub use sink::EventSink;

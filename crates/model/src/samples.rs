@@ -147,6 +147,19 @@ pub struct Sample {
     pub generator: Option<InterruptGeneratorId>,
 }
 
+/// Where a call is made, as samples show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallSite {
+    /// Index into the base columns: the row of the enter.
+    pub row: u32,
+    /// The line of the call in its caller, or of a loop; `None` if unknown.
+    pub line: Option<u32>,
+    /// Whether the enter is recorded. Others are made of samples: when they come is exact to the time between samples.
+    pub is_recorded: bool,
+    /// What the sample that shows the enter says of the frames around it.
+    pub lca: Lca,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

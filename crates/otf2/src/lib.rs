@@ -57,6 +57,7 @@ mod clock;
 mod definitions;
 mod error;
 mod local_definitions;
+pub mod loop_flow;
 pub mod mapping;
 mod notice;
 pub mod read;

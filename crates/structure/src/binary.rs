@@ -10,6 +10,7 @@ use crate::{StructureError, names};
 use ouzel_files::input;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -189,8 +190,8 @@ impl Binary {
 
 /// Looks into functions of a binary, each when an address in it is asked for. For one thread.
 #[derive(Debug)]
-pub struct Explorer<'b> {
-    binary: &'b Binary,
+pub struct Explorer<B> {
+    binary: B,
     lines: Lines,
     known: Returns,
     functions: FxHashMap<usize, Analysed>,
@@ -211,21 +212,21 @@ pub struct ScopeAt {
     pub line: u32,
 }
 
-impl<'b> Explorer<'b> {
+impl<B: Deref<Target = Binary> + Clone> Explorer<B> {
     /// An explorer that has looked at nothing.
-    pub fn new(binary: &'b Binary) -> Self {
+    pub fn new(binary: B) -> Self {
         let (lines, trouble) = Lines::new(&binary.path);
         Explorer { binary, lines, known: FxHashMap::default(), functions: FxHashMap::default(), trouble }
     }
 
     fn analyse(&mut self, function: usize) -> Analysed {
-        let binary = self.binary;
+        let binary = self.binary.clone();
         let graph = binary.flow(function, RETURN_DEPTH, &mut self.known);
         Analysed::new(&binary.functions.list[function], graph, &binary.name(function), &mut self.lines)
     }
 
     fn structure(&mut self, function: usize) -> FunctionStructure {
-        let binary = self.binary;
+        let binary = self.binary.clone();
         self.analyse(function)
             .structure(&binary.functions.list[function], &|transfer| binary.target(transfer))
     }
@@ -275,7 +276,7 @@ impl<'b> Explorer<'b> {
 
     /// The order in which calls, inlined functions and inner loops of a loop can run in one iteration.
     pub fn flow(&mut self, address: u64, loop_number: usize) -> Option<Flow> {
-        let binary = self.binary;
+        let binary = self.binary.clone();
         let (_, analysed) = self.around(address)?;
         order::of_loop(analysed, loop_number, &|transfer| binary.target(transfer))
     }

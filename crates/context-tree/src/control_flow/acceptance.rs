@@ -49,11 +49,18 @@ pub struct Verdict {
     pub becomes_profile: bool,
 }
 
-/// Accepts or rejects each iteration: `tags` and `durations` have one entry for each child.
+/// Accepts or rejects each iteration: `tags` and `durations` have one entry for each child. An iteration with a child
+/// that is certain is accepted.
 ///
 /// # Panics
 /// If they differ in length.
-pub fn decide(tags: &[u32], durations: &[Ticks], of_loop: Ticks, acceptance: Acceptance) -> Verdict {
+pub fn decide(
+    tags: &[u32],
+    durations: &[Ticks],
+    is_certain: &dyn Fn(usize) -> bool,
+    of_loop: Ticks,
+    acceptance: Acceptance,
+) -> Verdict {
     assert_eq!(tags.len(), durations.len(), "a tag for each child");
     let mut verdict = Verdict {
         iterations: Vec::new(),
@@ -66,9 +73,10 @@ pub fn decide(tags: &[u32], durations: &[Ticks], of_loop: Ticks, acceptance: Acc
     for same in tags.chunk_by(|a, b| a == b) {
         let children = start..start + same.len();
         start = children.end;
+        let has_certain = children.clone().any(is_certain);
         let durations = &durations[children.clone()];
         let is_long = durations.iter().any(|&duration| acceptance.duration <= duration);
-        let is_accepted = acceptance.n_children as usize <= same.len() || is_long;
+        let is_accepted = acceptance.n_children as usize <= same.len() || is_long || has_certain;
         if is_accepted {
             verdict.n_accepted += 1;
         } else {

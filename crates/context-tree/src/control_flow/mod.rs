@@ -55,6 +55,17 @@ impl ControlFlow {
         ControlFlow { vertices, successors, places, source }
     }
 
+    /// That of these parts of the code, ascending, where `follows` says which can run after which in one iteration.
+    pub(crate) fn of_code(parts: &[(StaticId, usize)], follows: &dyn Fn(usize, usize) -> bool) -> Self {
+        let n = parts.len();
+        let mut successors = Successors::new(n + 1, n);
+        for to in 0..n {
+            let after = (0..n).filter(|&from| follows(parts[from].1, parts[to].1));
+            after.chain([n]).for_each(|from| successors.add(from, to));
+        }
+        ControlFlow::new(parts.iter().map(|part| part.0).collect(), successors, LoopSource::Binary)
+    }
+
     /// How it became known.
     pub fn source(&self) -> LoopSource {
         self.source

@@ -81,7 +81,7 @@ fn short_iterations_are_rejected() {
     let acceptance = Acceptance { n_children: 3, duration: Ticks(50) };
     let check = |durations: &[u64], of_loop, expected: (u64, u64, u64, bool)| {
         let durations: Vec<Ticks> = durations.iter().copied().map(Ticks).collect();
-        let verdict = decide(&[0, 0, 0, 1, 2, 2], &durations, Ticks(of_loop), acceptance);
+        let verdict = decide(&[0, 0, 0, 1, 2, 2], &durations, &|_| false, Ticks(of_loop), acceptance);
         let Verdict { n_accepted, n_rejected, rejected, becomes_profile, iterations } = verdict;
         assert_eq!((n_accepted, n_rejected, rejected.0, becomes_profile), expected);
         assert_eq!(iterations.iter().map(|i| i.children.clone()).collect::<Vec<_>>(), [0..3, 3..4, 4..6]);
@@ -101,7 +101,8 @@ fn a_last_iteration_below_two_periods_is_rejected() {
         let mut durations = vec![Ticks(100); lines.len()];
         durations[lines.len() - 2..].fill(Ticks(last));
         let of_loop = Ticks(durations.iter().map(|d| d.0).sum());
-        let verdict = decide(&tags(&body, &lines), &durations, of_loop, Acceptance::sampled(Ticks(5)));
+        let verdict =
+            decide(&tags(&body, &lines), &durations, &|_| false, of_loop, Acceptance::sampled(Ticks(5)));
         assert_eq!(
             (verdict.n_accepted, verdict.n_rejected, verdict.becomes_profile),
             (expected.0, expected.1, false)

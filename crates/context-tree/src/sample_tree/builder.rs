@@ -25,6 +25,8 @@ pub struct SampleTreeBuilder {
     quality: LcaQuality,
     n_inconsistent: u64,
     n_too_deep: u64,
+    /// Calls that were entered and are too deep to be kept.
+    n_beyond: usize,
     n_nodes: usize,
     max_nodes: usize,
     folded_below: Ticks,
@@ -41,6 +43,7 @@ impl Default for SampleTreeBuilder {
             quality: LcaQuality::Exact,
             n_inconsistent: 0,
             n_too_deep: 0,
+            n_beyond: 0,
             n_nodes: 0,
             max_nodes: MAX_NODES,
             folded_below: Ticks(0),
@@ -74,6 +77,55 @@ impl SampleTreeBuilder {
         if self.max_nodes < self.n_nodes {
             self.fold();
         }
+    }
+
+    /// A call begins. `shown_by`: what the sample that shows it says of the calls around it; `None` if it is recorded.
+    pub(crate) fn enter(&mut self, time: Ticks, id: StaticId, shown_by: Option<Lca>) {
+        self.see(time);
+        if MAX_DEPTH < self.open.len() {
+            self.n_beyond += 1;
+            self.n_too_deep += 1;
+            return;
+        }
+        self.begin(id, time);
+        self.n_samples += 1;
+        match shown_by {
+            None => self.open.iter_mut().skip(1).for_each(|node| node.has_recorded = true),
+            Some(Lca::Exact(_)) => {}
+            Some(Lca::AtMost(_)) => self.quality = self.quality.max(LcaQuality::UpperBound),
+            Some(Lca::Unknown) => self.quality = LcaQuality::Inferred,
+        }
+        if self.max_nodes < self.n_nodes {
+            self.fold();
+        }
+    }
+
+    /// The innermost call ends.
+    pub(crate) fn leave(&mut self, time: Ticks) {
+        self.see(time);
+        if 0 < self.n_beyond {
+            self.n_beyond -= 1;
+        } else if 1 < self.open.len() {
+            self.close(self.open.len() - 1, time);
+        }
+    }
+
+    /// The location is there at this time.
+    fn see(&mut self, time: Ticks) {
+        if self.open.is_empty() {
+            self.begin(StaticId::Root, time);
+        }
+        self.last = time;
+    }
+
+    /// The tree of what was entered and left; `None` of nothing.
+    pub(crate) fn finish_calls(mut self) -> Option<SampledTree> {
+        let last = self.last;
+        self.close(1, last);
+        let mut root = self.open.pop()?;
+        (root.end, root.last, root.n_samples) = (last, last, self.n_samples);
+        let SampleTreeBuilder { quality, n_inconsistent, n_too_deep, folded_below, .. } = self;
+        Some(SampledTree { root, period: Ticks(0), quality, n_inconsistent, n_too_deep, folded_below })
     }
 
     /// The tree; `None` without a sample.
@@ -124,6 +176,7 @@ impl SampleTreeBuilder {
             end: time,
             n_samples: 0,
             continuity: LcaQuality::Exact,
+            has_recorded: false,
             inside: Inside::Ordered(Vec::new()),
         });
         self.opened_at.push(self.n_samples);
@@ -139,6 +192,7 @@ impl SampleTreeBuilder {
             node.end = time;
             node.n_samples = self.n_samples - at;
             let parent = self.open.last_mut().expect("the root stays open");
+            parent.has_recorded |= node.has_recorded;
             if let Inside::Ordered(children) = &mut parent.inside {
                 children.push(node);
             }
@@ -185,11 +239,13 @@ fn fold_short(node: &mut SampledNode, limit: Ticks) {
                 last,
                 n_samples,
                 continuity,
+                has_recorded,
                 id,
                 ..
             }) if *id == StaticId::Folded => {
                 *continuity = (*continuity).max(folded.continuity);
                 *n_samples += folded.n_samples;
+                *has_recorded |= folded.has_recorded;
                 (*end, *last) = (folded.end, folded.last);
                 if let Inside::Profile(profile) = folded.inside {
                     before.absorb(*profile);

@@ -84,7 +84,8 @@ fn split(
     };
     let tags = flow.tag(children.iter().map(|child| child.id));
     let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
-    let verdict = decide(&tags.tags, &durations, of_loop, acceptance);
+    let is_certain = |child: usize| children[child].has_recorded;
+    let verdict = decide(&tags.tags, &durations, &is_certain, of_loop, acceptance);
     let report = LoopReport {
         id: node.id,
         start: node.start,
@@ -130,6 +131,7 @@ fn iteration_node(children: Vec<SampledNode>) -> Option<SampledNode> {
         end: last.end,
         n_samples: children.iter().map(|child| child.n_samples).sum(),
         continuity: children.iter().map(|child| child.continuity).max().unwrap_or_default(),
+        has_recorded: children.iter().any(|child| child.has_recorded),
         inside: Inside::Ordered(children),
     })
 }

@@ -4,6 +4,7 @@
 //! itself, as others may never be in this process.
 
 use super::builder::SampleTreeBuilder;
+use super::code_flow::CodeFlows;
 use super::found_loops::find_loops;
 use super::iterations::{identify_loops, learn_flows};
 use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop, static_id};
@@ -14,8 +15,8 @@ use crate::merger::{Merger, Over};
 use crate::node::{LoopBody, LoopSource, Node, StaticId};
 use crate::rows::LoopRows;
 use ouzel_model::{
-    Clock, ContextId, Definitions, EventChunk, InterruptCounts, InterruptGenerator, Level, Notice,
-    NoticeCode, Notices, Paradigm, SampledFrame, Ticks,
+    Clock, ContextId, Definitions, EventChunk, EventKind, InterruptCounts, InterruptGenerator, Level, Notice,
+    NoticeCode, Notices, Paradigm, SampledFrame, Ticks, popped,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ use std::sync::Arc;
 
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
+/// Nodes of a tree of recorded and sampled calls: some 10 MB. Where there are more, loops are found as calls come.
+const CALL_NODES: usize = 1 << 16;
 /// Samples from which on their intervals say more about the period than the trace: one that is taken late or lost does
 /// not move the median of these.
 const SAMPLES_MIN: u64 = 8;
@@ -35,6 +38,8 @@ pub struct SampledPaths {
     has_loops: bool,
     /// Loops that an analysis of the binary found.
     structural: BTreeSet<StaticId>,
+    /// What the code of the program says of loops.
+    code: CodeFlows,
     /// Ticks between samples, as the user says.
     given: Option<Ticks>,
     /// Ticks between samples, as the trace says; the longest of several.
@@ -69,13 +74,15 @@ impl SampledPaths {
             .collect();
         let generators = definitions.interrupt_generators.iter();
         let recorded = generators.filter_map(|generator| period_ticks(generator, &definitions.clock)).max();
-        SampledPaths { frames, has_loops, structural, given: period, recorded: recorded.map(Ticks) }
+        let code = CodeFlows::new(definitions);
+        SampledPaths { frames, has_loops, structural, code, given: period, recorded: recorded.map(Ticks) }
     }
 
     /// How a loop became known.
     fn known_by(&self, id: StaticId) -> LoopSource {
         match id {
             StaticId::FoundLoop { .. } => LoopSource::TandemRepeat,
+            id if self.code.has(id) => LoopSource::Binary,
             id if self.structural.contains(&id) => LoopSource::StructureFile,
             _ => LoopSource::Marked,
         }
@@ -85,6 +92,11 @@ impl SampledPaths {
     fn period(&self, median: Ticks, n_samples: u64) -> Ticks {
         let estimate = if n_samples < SAMPLES_MIN { self.recorded.unwrap_or(median) } else { median };
         self.given.unwrap_or(estimate)
+    }
+
+    /// Whether the code of the program shows loops: then calls that are recorded beside samples are kept in order, too.
+    pub fn has_code(&self) -> bool {
+        !self.code.is_empty()
     }
 
     /// Whether there is no path: the trace has no samples.
@@ -111,6 +123,8 @@ pub struct LocationSamples {
     builder: SampleTreeBuilder,
     path: Vec<StaticId>,
     timing: SampleTiming,
+    /// Whether it holds calls, of which some are recorded and the others made of samples.
+    of_calls: bool,
 }
 
 /// What the times of samples say.
@@ -186,7 +200,34 @@ impl LocationSamples {
             true => SampleTreeBuilder::default(),
             false => SampleTreeBuilder::with_max_nodes(PLAIN_NODES),
         };
-        LocationSamples { paths, builder, path: Vec::new(), timing }
+        LocationSamples { paths, builder, path: Vec::new(), timing, of_calls: false }
+    }
+
+    /// Whether it holds calls.
+    pub fn is_of_calls(&self) -> bool {
+        self.of_calls
+    }
+
+    /// Adds the calls of a chunk, of which some are recorded and the others made of samples.
+    pub fn fold_calls(&mut self, chunk: &EventChunk<'_>) {
+        if !std::mem::replace(&mut self.of_calls, true) {
+            self.builder = SampleTreeBuilder::with_max_nodes(CALL_NODES);
+        }
+        let mut sites = chunk.call_sites;
+        for (row, ((&time, &kind), &region)) in
+            (chunk.time.iter().zip(chunk.kind).zip(chunk.region)).enumerate()
+        {
+            match kind {
+                EventKind::Enter => {
+                    let site = popped(&mut sites, row, |site| site.row);
+                    let id = self.paths.code.id(region, site.and_then(|site| site.line));
+                    let sampled = site.filter(|site| !site.is_recorded).map(|site| site.lca);
+                    self.builder.enter(time, id, sampled);
+                }
+                EventKind::Leave => self.builder.leave(time),
+                _ => {}
+            }
+        }
     }
 
     /// Adds the samples of a chunk.
@@ -200,16 +241,26 @@ impl LocationSamples {
         }
     }
 
-    /// The tree; `None` without a sample.
+    /// The tree; `None` without a sample. Calls have none here if the code shows no loop around them, or if there are so
+    /// many that their order would be lost.
     pub fn finish(self) -> Option<SampledLocation> {
-        let tree = self.builder.finish()?;
+        let tree = match self.of_calls {
+            true => {
+                let is_better =
+                    |tree: &SampledTree| tree.folded_below == Ticks(0) && self.paths.code.are_in(&tree.root);
+                self.builder.finish_calls().filter(is_better)?
+            }
+            false => self.builder.finish()?,
+        };
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
         let period = match self.timing {
+            _ if self.of_calls => self.paths.given.or(self.paths.recorded).unwrap_or(Ticks(0)),
             SampleTiming::Periodic => self.paths.period(period, root.n_samples),
             SampleTiming::Exact => Ticks(0),
         };
         find_loops(&mut root);
-        let flows = learn_flows([&root], LoopSource::LearnedSampled);
+        let mut flows = learn_flows([&root], LoopSource::LearnedSampled);
+        self.paths.code.replace(&root, &mut flows);
         identify_loops(&mut root, &flows, Acceptance::sampled(period), &|id| self.paths.known_by(id));
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };

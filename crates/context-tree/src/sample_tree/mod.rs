@@ -20,6 +20,7 @@
 //! [`SampledNode::last`] are the ranges of Fig. 4.
 
 mod builder;
+mod code_flow;
 mod found_loops;
 mod interval;
 mod iterations;
@@ -91,6 +92,8 @@ pub struct SampledNode {
     pub n_samples: u64,
     /// The worst evidence for its continuity from sample to sample.
     pub continuity: LcaQuality,
+    /// Whether it, or a call inside of it, is recorded: then it was there for certain, however short it was.
+    pub has_recorded: bool,
     /// What is inside.
     pub inside: Inside,
 }
@@ -164,11 +167,12 @@ impl SampledNode {
         if self.id == StaticId::Folded {
             return self;
         }
-        let SampledNode { first, last, start, end, n_samples, continuity, .. } = self;
+        let SampledNode { first, last, start, end, n_samples, continuity, has_recorded, .. } = self;
         let child = self.into_profile();
         let profile = Node::profile(StaticId::Folded, 0.0, 1.0, vec![child]);
         let inside = Inside::Profile(Box::new(profile));
-        SampledNode { id: StaticId::Folded, first, last, start, end, n_samples, continuity, inside }
+        let id = StaticId::Folded;
+        SampledNode { id, first, last, start, end, n_samples, continuity, has_recorded, inside }
     }
 
     /// Only the durations, by id.

@@ -1,8 +1,13 @@
 //! Locations with samples alone, through the whole analysis.
 
 use super::*;
-use ouzel_model::{Filter, LocationId, RegionRole};
+use crate::sample_tree::{LocationSamples, SampleTiming, SampledPaths};
+use ouzel_model::{
+    CallSite, ChunkBuffer, EventKind, Filter, Lca, LocationId, LoopFlow, LoopPart, RegionId, RegionRole,
+    Ticks, TraceSource,
+};
 use ouzel_testkit::{ToyTrace, run, run_report};
+use std::sync::Arc;
 
 /// A rank whose loop has `n` iterations of two calls that take so many sampling intervals, 10 ticks each.
 fn rank(rank: u32, n: u32, periods: (u64, u64)) -> String {
@@ -108,4 +113,81 @@ fn samples_of_accelerators_are_exact() {
     let output = trees(&ToyTrace::new(&[stream(0, 40), stream(1, 20)].join("\n")));
     let group = only(output);
     assert_eq!((group.period.0, group.clusters.len()), (0, 2));
+}
+
+/// What the code says of the loop: the call at line 8 comes first, as if the source had been rotated.
+fn rotated(trace: &mut ToyTrace) -> RegionId {
+    let part = |line: u32, function: &str| LoopPart { line, is_loop: false, function: Arc::from(function) };
+    let flow = LoopFlow { parts: vec![part(7, "work"), part(8, "exchange")], after: vec![vec![], vec![0]] };
+    let marked = trace.region("loop");
+    trace.definitions_mut().loop_flows.insert(marked, flow);
+    marked
+}
+
+#[test]
+fn the_code_says_where_iterations_begin() {
+    let mut trace = trace(&[(20, 6)]);
+    assert_eq!(only(trees(&trace)).loops[0].accepted, 12, "samples cannot know better");
+    rotated(&mut trace);
+    let found = only(trees(&trace)).loops.remove(0);
+    assert_eq!((found.source, found.cfg_source), (LoopSource::Binary, LoopSource::Binary));
+    // The first work and the last exchange are iterations of their own.
+    assert_eq!((found.accepted, found.rejected), (13, 0));
+}
+
+#[test]
+fn code_that_does_not_explain_the_calls_is_not_believed() {
+    let mut trace = trace(&[(20, 6)]);
+    let marked = rotated(&mut trace);
+    let flows = &mut trace.definitions_mut().loop_flows;
+    flows.get_mut(&marked).expect("the flow").parts.iter_mut().for_each(|part| part.line += 100);
+    let found = only(trees(&trace)).loops.remove(0);
+    assert_eq!((found.source, found.cfg_source), (LoopSource::Binary, LoopSource::LearnedSampled));
+    assert_eq!(found.accepted, 12);
+}
+
+/// Recorded calls and what samples show around them, as the engine makes one nesting of them.
+#[test]
+fn recorded_calls_count_however_short_they_are() {
+    let mut trace = ToyTrace::new("0: sample main/loop@6/exchange@8 @0, sample main/loop@6/send@9 @1");
+    let marked = rotated(&mut trace);
+    trace.definitions_mut().regions[marked.index()].role = RegionRole::Loop;
+    let (main, exchange, send) = (trace.region("main"), trace.region("exchange"), trace.region("send"));
+    let flow = trace.definitions_mut().loop_flows.get_mut(&marked).expect("the flow");
+    flow.parts.push(LoopPart { line: 9, is_loop: false, function: Arc::from("") });
+    flow.after[1] = vec![0, 2];
+    flow.after[0] = vec![2];
+    let paths = Arc::new(SampledPaths::new(trace.definitions(), Some(Ticks(100))));
+    for of_code in [true, false] {
+        let mut buffer = ChunkBuffer::default();
+        let enter = |buffer: &mut ChunkBuffer, time, region, line, is_recorded| {
+            let row = buffer.push(Ticks(time), EventKind::Enter, region);
+            buffer.call_sites.push(CallSite { row, line, is_recorded, lca: Lca::AtMost(1) });
+        };
+        enter(&mut buffer, 0, main, None, false);
+        if of_code {
+            enter(&mut buffer, 0, marked, Some(6), false);
+        }
+        for i in 0..50 {
+            // Samples show the exchange of every third iteration; each sends.
+            if i % 3 == 0 {
+                enter(&mut buffer, 10 * i, exchange, Some(8), false);
+                buffer.push(Ticks(10 * i + 4), EventKind::Leave, exchange);
+            }
+            enter(&mut buffer, 10 * i + 5, send, Some(9), true);
+            buffer.push(Ticks(10 * i + 6), EventKind::Leave, send);
+        }
+        let mut samples = LocationSamples::new(paths.clone(), SampleTiming::Periodic);
+        samples.fold_calls(&buffer.view());
+        let found = samples.finish();
+        if !of_code {
+            assert_eq!(found, None, "calls alone are the other builder's");
+            continue;
+        }
+        let found = found.expect("a tree");
+        let own = &found.loops[0];
+        assert_eq!((own.accepted, own.rejected, own.cfg_source), (50, 0, LoopSource::Binary));
+        assert_eq!((found.quality, found.period), (LcaQuality::UpperBound, Ticks(100)));
+        assert!((found.tree.duration() - 496.0).abs() < 1e-9);
+    }
 }

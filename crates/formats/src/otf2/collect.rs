@@ -31,6 +31,7 @@ pub(super) struct Collected {
     pub metric_instances: Vec<def::MetricInstance>,
     pub parameters: Vec<def::Parameter>,
     pub calling_contexts: Vec<def::CallingContext>,
+    pub context_properties: Vec<def::CallingContextProperty>,
     pub source_code_locations: Vec<def::SourceCodeLocation>,
     pub interrupt_generators: Vec<def::InterruptGenerator>,
     pub cart_dimensions: Vec<def::CartDimension>,
@@ -112,6 +113,7 @@ impl Collected {
             Definition::CallingContext(d) => {
                 self.keep(|c| &mut c.calling_contexts, DefinitionKind::CallingContext, d.id, *d);
             }
+            Definition::CallingContextProperty(d) => self.context_properties.push(*d),
             Definition::SourceCodeLocation(d) => {
                 self.keep(|c| &mut c.source_code_locations, DefinitionKind::SourceCodeLocation, d.id, *d);
             }

@@ -12,6 +12,7 @@ mod definitions;
 mod evidence;
 #[cfg(test)]
 mod io_tests;
+mod loop_flows;
 pub mod model_archive;
 mod notices;
 pub mod print;

@@ -3,6 +3,7 @@
 use crate::shop::check_with_reference_tool;
 use ouzel_otf2::Archive;
 use ouzel_otf2::records::definition::CallingContext;
+use ouzel_otf2::records::enums::RegionRole;
 use ouzel_otf2::records::{Definition, Event};
 use ouzel_otf2::wire::UNDEFINED_U32;
 use ouzel_recording::finish::{Finished, finish};
@@ -65,7 +66,7 @@ impl Workshop {
 
 /// The samples of an archive.
 pub struct Sampled {
-    /// For each sample, names and lines of its frames, outermost first.
+    /// For each sample, names and lines of its functions, outermost first.
     pub paths: Vec<Vec<(String, Option<u32>)>>,
 }
 
@@ -81,7 +82,10 @@ impl Sampled {
                 Definition::String(it) => {
                     texts.insert(it.id, String::from_utf8_lossy(it.string.bytes()).into_owned());
                 }
-                Definition::Region(it) => drop(regions.insert(it.id, texts[&it.name].clone())),
+                Definition::Region(it) => {
+                    let is_loop = it.region_role == RegionRole::Loop;
+                    drop(regions.insert(it.id, (texts[&it.name].clone(), is_loop)));
+                }
                 Definition::SourceCodeLocation(it) => drop(lines.insert(it.id, it.line_number)),
                 Definition::CallingContext(it) => drop(contexts.insert(it.id, it)),
                 _ => {}
@@ -111,20 +115,98 @@ impl Sampled {
     }
 }
 
-/// Names and lines of the frames of a context, outermost first.
+/// Names and lines of the functions of a context, outermost first.
 fn path_of(
     mut at: u32,
     contexts: &BTreeMap<u32, CallingContext>,
-    regions: &BTreeMap<u32, String>,
+    regions: &BTreeMap<u32, (String, bool)>,
     lines: &BTreeMap<u32, u32>,
 ) -> Vec<(String, Option<u32>)> {
     let mut path = Vec::new();
     while at != UNDEFINED_U32 {
         let context = &contexts[&at];
         let line = lines.get(&context.source_code_location).copied();
-        path.push((regions[&context.region].clone(), line));
+        let (name, is_loop) = &regions[&context.region];
+        if !is_loop {
+            path.push((name.clone(), line));
+        }
         at = context.parent;
     }
     path.reverse();
     path
+}
+
+/// Two samples in a row of one thread: numbers of functions on the second one's path.
+#[derive(Debug)]
+pub struct SamplePair {
+    /// All.
+    pub n_functions: usize,
+    /// Those that can have stayed since the first sample, as the second says.
+    pub n_at_most: usize,
+    /// Those that did stay, as recorded enters and leaves say.
+    pub n_stayed: usize,
+}
+
+/// The pairs of samples of an archive whose functions are all recorded, too. Samples that do not show what is recorded,
+/// as at the begin and the end of functions, are left out.
+pub fn shadowed(folder: &Path) -> Vec<SamplePair> {
+    let archive = Archive::open(folder).expect("an archive");
+    let (definitions, _) = archive.read_global_definitions();
+    let (mut texts, mut regions, mut contexts) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for definition in definitions.records() {
+        match definition {
+            Definition::String(it) => {
+                texts.insert(it.id, String::from_utf8_lossy(it.string.bytes()).into_owned());
+            }
+            Definition::Region(it) => {
+                drop(regions.insert(it.id, (texts[&it.name].clone(), it.region_role == RegionRole::Loop)));
+            }
+            Definition::CallingContext(it) => drop(contexts.insert(it.id, it)),
+            _ => {}
+        }
+    }
+    let mut pairs = Vec::new();
+    for &location in archive.locations_on_disk() {
+        let (local, _) = archive.read_local_definitions(location);
+        let mut events = archive.events(location).expect("an event file");
+        // Open calls by region, each with the number of its enter; those of the sample before.
+        let (mut open, mut n_enters): (Vec<(u32, u64)>, u64) = (Vec::new(), 0);
+        let mut before: Option<Vec<(u32, u64)>> = None;
+        while let Some(record) = events.next_record().expect("events are valid") {
+            let Some(mut event) = record.event else { continue };
+            event.map_refs(&local.mapping);
+            match event {
+                Event::Enter(enter) => {
+                    n_enters += 1;
+                    open.push((enter.region, n_enters));
+                }
+                Event::Leave(_) => drop(open.pop()),
+                Event::CallingContextSample(sample) => {
+                    let mut path = Vec::new();
+                    let mut at = sample.calling_context;
+                    while at != UNDEFINED_U32 {
+                        path.push(contexts[&at].region);
+                        at = contexts[&at].parent;
+                    }
+                    path.reverse();
+                    let is_loop = |region: &u32| regions[region].1;
+                    let kept =
+                        (path.len() + 1).saturating_sub(sample.unwind_distance as usize).min(path.len());
+                    let n_at_most = path[..kept].iter().filter(|region| !is_loop(region)).count();
+                    let functions: Vec<u32> =
+                        path.iter().copied().filter(|region| !is_loop(region)).collect();
+                    // The outermost one is the program.
+                    let shadow = open.get(1..).unwrap_or_default().to_vec();
+                    let is_shown = functions.iter().eq(shadow.iter().map(|(region, _)| region));
+                    if let (true, Some(before)) = (is_shown, &before) {
+                        let n_stayed = shadow.iter().zip(before).take_while(|(a, b)| a == b).count();
+                        pairs.push(SamplePair { n_functions: functions.len(), n_at_most, n_stayed });
+                    }
+                    before = Some(shadow);
+                }
+                _ => {}
+            }
+        }
+    }
+    pairs
 }

@@ -1,6 +1,6 @@
 //! Samples of programs whose call paths are known.
 
-use crate::sampled::{Sampled, Workshop};
+use crate::sampled::{Sampled, Workshop, shadowed};
 use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
 use ouzel_recording::launch::Choices;
 
@@ -185,4 +185,23 @@ fn a_killed_program_keeps_its_samples() {
         let sampled = Sampled::read(&shop.path(&name));
         assert!(0 < sampled.n_through("split"), "{i}: {archive:?}");
     }
+}
+
+/// What a sample says of the frames that stayed is not less than what did, as the enters and leaves of the same thread
+/// show: the shadow of its stack.
+#[test]
+fn what_stayed_is_bounded_from_above() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("shadow.c", "shadow", &["-O1", "-finstrument-functions"]);
+    let output = shop.run(&program, "run", &[], 1000);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    shop.finish("run");
+    let pairs = shadowed(&shop.path("run"));
+    let mut n_bounded = 0;
+    for pair in &pairs {
+        assert!(pair.n_stayed <= pair.n_at_most, "{pair:?}");
+        n_bounded += usize::from(pair.n_at_most < pair.n_functions);
+    }
+    // Calls end between most samples, and the stack shows it of many.
+    assert!(200 < pairs.len() && pairs.len() / 8 < n_bounded, "{n_bounded} of {}", pairs.len());
 }

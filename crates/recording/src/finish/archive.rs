@@ -9,10 +9,11 @@ use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
 use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
+use ouzel_otf2::loop_flow::{LOOP_PROPERTY, text_of_parts};
 use ouzel_otf2::records::definition::{
-    CallingContext, CartCoordinate, CartDimension, CartTopology, ClockProperties, Comm, Group, InterComm,
-    InterruptGenerator, Location, LocationGroup, Region, SourceCodeLocation, SystemTreeNode,
-    SystemTreeNodeDomain,
+    CallingContext, CallingContextProperty, CartCoordinate, CartDimension, CartTopology, ClockProperties,
+    Comm, Group, InterComm, InterruptGenerator, Location, LocationGroup, Region, SourceCodeLocation,
+    SystemTreeNode, SystemTreeNodeDomain,
 };
 use ouzel_otf2::records::enums::{
     Base, CartPeriodicity, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, Paradigm,
@@ -20,7 +21,7 @@ use ouzel_otf2::records::enums::{
 };
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;
-use ouzel_otf2::records::{IdMap, List, RefKind};
+use ouzel_otf2::records::{IdMap, List, RefKind, Value};
 use ouzel_otf2::remark::{BESIDE_CALLS, Remark, SAMPLES_PROPERTY};
 use ouzel_otf2::wire::{UNDEFINED_U32, UNDEFINED_U64};
 use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteError, WriteOptions};
@@ -222,6 +223,18 @@ impl Run<'_> {
                 source_code_location: context.place.unwrap_or(UNDEFINED_U32),
                 parent: context.parent.unwrap_or(UNDEFINED_U32),
             })?;
+        }
+        self.define_loops()
+    }
+
+    /// What the code says of loops, as properties of their first contexts.
+    fn define_loops(&mut self) -> Result<(), WriteError> {
+        let mut loops = std::mem::take(&mut self.contexts.loops);
+        for (id, context) in self.contexts.list.iter().enumerate() {
+            let Some(parts) = loops.remove(&context.region) else { continue };
+            let name = self.writer.string(LOOP_PROPERTY)?;
+            let value = Value::string(self.writer.string(&text_of_parts(&parts))?);
+            self.writer.define(CallingContextProperty { calling_context: index(id), name, value })?;
         }
         Ok(())
     }

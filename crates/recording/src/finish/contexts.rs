@@ -7,6 +7,7 @@
 //! callers of nothing: paths begin behind them. Contexts that look alike are one, in all processes.
 
 use super::FinishError;
+use super::code::{CodeFrame, CodeLoop, CodeLoopKey, united};
 use super::names::{RegionNames, RunRegion};
 use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
@@ -15,9 +16,10 @@ use crate::launch::LIBRARY;
 use crate::paths::{self, N_SEGMENTS, NO_MODULE, NODE_BYTES, PathId, SEGMENT_NODES};
 use crate::settings;
 use ouzel_files::input;
+use ouzel_otf2::loop_flow::LoopPartText;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 const PATHS_BYTES_MAX: u64 = (N_SEGMENTS * SEGMENT_NODES * NODE_BYTES) as u64;
@@ -55,6 +57,11 @@ pub(super) struct UnifiedContexts {
     pub of_pieces: Vec<Vec<(u64, u64)>>,
     /// Files that are no longer those that ran.
     pub replaced: Vec<String>,
+    /// Programs whose code has no lines.
+    pub without_lines: BTreeSet<String>,
+    /// Loops of the code by their regions: what can run after what in them.
+    pub loops: BTreeMap<u64, Vec<LoopPartText>>,
+    seen_loops: FxHashSet<(u64, CodeLoopKey)>,
     context_ids: FxHashMap<RunContext, u32>,
     place_ids: BTreeMap<(String, u32), u32>,
 }
@@ -86,12 +93,17 @@ impl UnifiedContexts {
         // The context that callees of each node have as their caller.
         let mut outer: FxHashMap<PathId, Option<u32>> = FxHashMap::default();
         let mut pairs = Vec::new();
+        let (mut n_in_program, mut has_lines) = (0u64, false);
         for node in paths::of_file(&bytes) {
             let place = (node.frame.module(), node.frame.address());
             let (frames, is_beginning) = known.entry(place).or_insert_with(|| {
                 let module = modules.get(&place.0).filter(|_| place.0 != NO_MODULE);
                 self.frames(module.map(String::as_str), place.1, names)
             });
+            if modules.get(&place.0).is_some_and(|module| *module == piece.program) {
+                n_in_program += 1;
+                has_lines |= frames.iter().any(|(_, place)| place.is_some());
+            }
             let parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
             let mut at = parent;
             for &(region, place) in frames.iter() {
@@ -99,6 +111,9 @@ impl UnifiedContexts {
             }
             outer.insert(node.id, at.filter(|_| parent.is_some() || !*is_beginning));
             pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));
+        }
+        if 0 < n_in_program && !has_lines && !self.replaced.contains(&piece.program) {
+            self.without_lines.insert(piece.program.clone());
         }
         Ok(pairs)
     }
@@ -130,12 +145,32 @@ impl UnifiedContexts {
         let is_beginning = is_bare
             || file_name == LIBRARY
             || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
-        let frames = found.into_iter().map(|SymbolFrame { name, file, line, place }| {
-            let (role, paradigm) = (RegionRole::Function, Paradigm::User);
-            let region = names.id(RunRegion { name, file, line, role, paradigm });
+        let found = match module {
+            Some(module) => names.code.frames(module, address, found),
+            None => found.into_iter().map(|frame| CodeFrame { frame, code_loop: None }).collect(),
+        };
+        let frames = found.into_iter().map(|CodeFrame { frame, code_loop }| {
+            let SymbolFrame { name, file, line, place } = frame;
+            let (role, paradigm) = match code_loop {
+                Some(_) => (RegionRole::Loop, Paradigm::Sampling),
+                None => (RegionRole::Function, Paradigm::User),
+            };
+            let region = names.id_of_sampled(RunRegion { name, file, line, role, paradigm });
+            if let Some(code_loop) = code_loop {
+                self.add_loop(region, &code_loop, names);
+            }
             (region, place.map(|place| self.place(place)))
         });
         (frames.collect(), is_beginning)
+    }
+
+    fn add_loop(&mut self, region: u64, code_loop: &CodeLoop, names: &mut RegionNames) {
+        if !self.seen_loops.insert((region, code_loop.key())) {
+            return;
+        }
+        let parts = names.code.parts(code_loop);
+        let known = self.loops.entry(region).or_default();
+        *known = if known.is_empty() { parts } else { united(known, &parts) };
     }
 
     fn place(&mut self, place: (String, u32)) -> u32 {

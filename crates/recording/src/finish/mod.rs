@@ -4,6 +4,7 @@
 //! give the numbers of their process those of the run. Law: pieces are removed only when the archive is complete.
 
 mod archive;
+mod code;
 mod communicators;
 mod contexts;
 mod names;

@@ -1,5 +1,6 @@
 //! Regions of all processes as one list.
 
+use super::code::Code;
 use super::piece::Piece;
 use super::symbols::Symbols;
 use crate::journal::Entry;
@@ -31,8 +32,11 @@ pub(super) struct UnifiedRegions {
 #[derive(Debug, Default)]
 pub(super) struct RegionNames {
     pub symbols: Symbols,
+    pub code: Code,
     list: Vec<RunRegion>,
     ids: BTreeMap<RunRegion, u64>,
+    /// Recorded functions and loops by what a sampled one has in common with them.
+    recorded: BTreeMap<(String, String, RegionRole), Vec<u64>>,
 }
 
 impl RegionNames {
@@ -46,13 +50,31 @@ impl RegionNames {
         id
     }
 
+    /// The number of a region that samples show: that of the recorded one that it is, if it is one.
+    pub fn id_of_sampled(&mut self, region: RunRegion) -> u64 {
+        let of_key = self.recorded.get(&common_key(&region)).map(Vec::as_slice).unwrap_or_default();
+        let line = |&&id: &&u64| self.list.get(id as usize).is_some_and(|it| it.line == region.line);
+        match (of_key, of_key.iter().find(line)) {
+            (_, Some(&id)) | (&[id], None) if region.role != RegionRole::Loop => id,
+            (_, Some(&id)) => id,
+            _ => self.id(region),
+        }
+    }
+
     /// The regions that events of processes refer to.
     pub fn of_pieces(&mut self, pieces: &[Piece]) -> Vec<Vec<(u64, u64)>> {
         let of_piece = |piece: &Piece| {
             let mut pairs = BTreeMap::new();
             for entry in &piece.entries {
                 if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
-                    pairs.insert(u64::from(number), self.id(region));
+                    let key = common_key(&region);
+                    let is_known = region.file.is_empty() || region.paradigm != Paradigm::User;
+                    let id = self.id(region);
+                    pairs.insert(u64::from(number), id);
+                    let same = (!is_known).then(|| self.recorded.entry(key).or_default());
+                    if let Some(same) = same.filter(|same| !same.contains(&id)) {
+                        same.push(id);
+                    }
                 }
             }
             pairs.into_iter().collect()
@@ -64,6 +86,29 @@ impl RegionNames {
     pub fn unified(self, of_pieces: Vec<Vec<(u64, u64)>>) -> UnifiedRegions {
         UnifiedRegions { list: self.list, of_pieces }
     }
+}
+
+/// What a recorded and a sampled region of the same code have in common: the last part of the name without what compilers
+/// add to it, and the file's own name.
+fn common_key(region: &RunRegion) -> (String, String, RegionRole) {
+    let RunRegion { name, file, role, .. } = region;
+    let name = if *role == RegionRole::Loop { name } else { plain_name(name) };
+    let file = file.rsplit('/').next().unwrap_or(file);
+    (name.to_owned(), file.to_owned(), *role)
+}
+
+/// The name of a function without scopes, parameters and arguments of templates, and without what compilers of Fortran
+/// add to it.
+fn plain_name(name: &str) -> &str {
+    const UNNAMED: &str = "(anonymous namespace)";
+    let name = name.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")).map_or(name, |(_, it)| it);
+    if name.contains("operator") {
+        return name;
+    }
+    let is_end = |&(at, _): &(usize, &str)| 0 < at && !name[at..].starts_with(UNNAMED);
+    let end = name.match_indices(['(', '<']).find(is_end).map_or(name.len(), |(at, _)| at);
+    let last = name[..end].rsplit("::").next().unwrap_or(name).trim_end_matches('_');
+    if last.is_empty() { name } else { last }
 }
 
 fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, RunRegion)> {
@@ -95,5 +140,60 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
             Some((*id, of_program(name, file, line)))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_compilers_and_sources_have_a_part_in_common() {
+        for (name, expected) in [
+            ("solve", "solve"),
+            ("solve_", "solve"),
+            ("__grid_MOD_update", "update"),
+            ("ns::Solver::run(int)", "run"),
+            ("(anonymous namespace)::Solver::run(std::vector<int> const&)", "run"),
+            ("repeat<ns::A, f(int)>(int)", "repeat"),
+            ("operator()", "operator()"),
+            ("__", "__"),
+        ] {
+            assert_eq!(plain_name(name), expected);
+        }
+    }
+
+    #[test]
+    fn sampled_regions_are_those_that_are_recorded() {
+        let region = |name: &str, file: &str, line: u32, role: RegionRole| RunRegion {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            line,
+            role,
+            paradigm: Paradigm::User,
+        };
+        let mut names = RegionNames::default();
+        let (function, is_loop) = (RegionRole::Function, RegionRole::Loop);
+        let mut record = |recorded: RunRegion| {
+            let key = common_key(&recorded);
+            let id = names.id(recorded);
+            names.recorded.entry(key).or_default().push(id);
+            id
+        };
+        let run = record(region("Solver::run", "/a/x.cpp", 12, function));
+        let outer = record(region("loop at x.cpp:14", "/a/x.cpp", 14, is_loop));
+        let twice = record(region("A::f", "/a/x.cpp", 20, function));
+        let again = record(region("B::f", "/a/x.cpp", 30, function));
+        let mut sampled =
+            |name: &str, file: &str, line: u32, role| names.id_of_sampled(region(name, file, line, role));
+        assert_eq!(sampled("run", "src/x.cpp", 0, function), run);
+        assert_eq!(sampled("loop at x.cpp:14", "x.cpp", 14, is_loop), outer);
+        assert_eq!(sampled("f(int)", "x.cpp", 30, function), again);
+        let others = [
+            sampled("run", "y.cpp", 12, function),
+            sampled("loop at x.cpp:15", "x.cpp", 15, is_loop),
+            sampled("f", "x.cpp", 0, function),
+        ];
+        assert!(others.iter().all(|id| ![run, outer, twice, again].contains(id)), "{others:?}");
     }
 }

@@ -81,6 +81,11 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
             "{path:?} is not the file that ran any more, so its functions have no names"
         )));
     }
+    for path in &contexts.without_lines {
+        notices.push(note(format!(
+            "{path:?} has no debug information, so its loops, lines and inlined functions are unknown: compile with -g"
+        )));
+    }
     for piece in pieces {
         let name = name(piece);
         let hz = piece.entries.iter().find_map(|entry| match entry {

@@ -1,0 +1,111 @@
+//! Control flow of the loops of one location from the code of the program, where that is known.
+//!
+//! Law: children of a loop that its code does not explain stay unknown, so that each of them begins an iteration; if
+//! most are unknown, the code is not that of this loop, and the order of samples is used instead.
+
+use super::{Inside, SampledNode};
+use crate::control_flow::{ControlFlow, ControlFlows};
+use crate::node::StaticId;
+use ouzel_model::{Definitions, LoopFlow, RegionId, RegionRole};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What the code says of loops, and what its names refer to.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct CodeFlows {
+    loops: BTreeMap<RegionId, LoopFlow>,
+    /// For each region its name.
+    names: Vec<Arc<str>>,
+    /// Regions that are loops, with their lines.
+    lines: BTreeMap<RegionId, Option<u32>>,
+}
+
+impl CodeFlows {
+    pub fn new(definitions: &Definitions) -> Self {
+        let flows = &definitions.loop_flows;
+        if flows.is_empty() {
+            return CodeFlows::default();
+        }
+        let loops =
+            definitions.regions.iter().enumerate().filter(|(_, region)| region.role == RegionRole::Loop);
+        let lines = loops.map(|(id, region)| (RegionId::from_index(id), region.line)).collect();
+        CodeFlows {
+            loops: flows.clone(),
+            names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
+            lines,
+        }
+    }
+
+    /// Whether the code says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.loops.is_empty()
+    }
+
+    fn of(&self, id: StaticId) -> Option<&LoopFlow> {
+        match id {
+            StaticId::SourceLoop { region, .. } => self.loops.get(&region),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a loop of the code.
+    pub fn has(&self, id: StaticId) -> bool {
+        self.of(id).is_some()
+    }
+
+    /// What a call of a region from a line is an instance of.
+    pub fn id(&self, region: RegionId, line: Option<u32>) -> StaticId {
+        match (self.lines.get(&region), line) {
+            (Some(own), line) => StaticId::SourceLoop { region, line: own.or(line).unwrap_or(0) },
+            (None, Some(line)) => StaticId::CallSite { region, line },
+            (None, None) => StaticId::Region(region),
+        }
+    }
+
+    /// Whether a loop of the code is in a tree.
+    pub fn are_in(&self, root: &SampledNode) -> bool {
+        let mut pending = vec![root];
+        while let Some(node) = pending.pop() {
+            if self.has(node.id) {
+                return true;
+            }
+            if let Inside::Ordered(children) = &node.inside {
+                pending.extend(children);
+            }
+        }
+        false
+    }
+
+    /// Replaces what was learned of the loops in a tree by what the code says.
+    pub fn replace(&self, root: &SampledNode, learned: &mut ControlFlows) {
+        let mut children: BTreeMap<StaticId, BTreeSet<StaticId>> = BTreeMap::new();
+        let mut pending = vec![root];
+        while let Some(node) = pending.pop() {
+            let Inside::Ordered(inner) = &node.inside else { continue };
+            if self.has(node.id) {
+                children.entry(node.id).or_default().extend(inner.iter().map(|child| child.id));
+            }
+            pending.extend(inner);
+        }
+        for (id, children) in children {
+            let flow = self.of(id).and_then(|flow| self.flow(flow, &children));
+            if let Some(flow) = flow {
+                learned.0.insert(id, flow);
+            }
+        }
+    }
+
+    fn flow(&self, flow: &LoopFlow, children: &BTreeSet<StaticId>) -> Option<ControlFlow> {
+        let name = |region: RegionId| self.names.get(region.index()).map_or("", |name| name);
+        let part = |&id: &StaticId| match id {
+            StaticId::SourceLoop { line, .. } => flow.part(Some(line), true, ""),
+            id => flow.part(id.line(), false, name(id.region()?)),
+        };
+        let known: Vec<(StaticId, usize)> = children.iter().filter_map(|id| Some((*id, part(id)?))).collect();
+        if known.is_empty() || 2 * known.len() < children.len() {
+            return None;
+        }
+        Some(ControlFlow::of_code(&known, &|before, next| flow.follows(before, next)))
+    }
+}

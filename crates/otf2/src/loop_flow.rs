@@ -1,0 +1,107 @@
+//! What the code of a recorded program says of a loop, as a property of a calling context.
+//!
+//! The format has no place for it. The value of the property [`LOOP_PROPERTY`] is text, one line for each call, inlined
+//! function or inner loop directly in the loop: its source line, `call` or `loop`, the lines of the text (from 0) with what
+//! can run after it in one iteration, and the function called. Other readers show it as it is.
+//!
+//! ```text
+//! 12 call 1,2 relax
+//! 14 loop 2
+//! 19 call - MPI_Allreduce
+//! ```
+
+use std::fmt::Write;
+
+/// The property of the calling context of a loop of the code.
+pub const LOOP_PROPERTY: &str = "OUZEL::LOOP";
+
+/// Most parts of a loop: more than the writer ever has.
+const PARTS_MAX: usize = 1024;
+
+/// A part of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopPartText {
+    /// The source line; 0 if unknown.
+    pub line: u32,
+    /// Whether it is a loop.
+    pub is_loop: bool,
+    /// The places of parts that can run after it in one iteration.
+    pub after: Vec<u32>,
+    /// The function called; empty if unknown.
+    pub function: String,
+}
+
+/// The value of the property.
+pub fn text_of_parts(parts: &[LoopPartText]) -> String {
+    let mut text = String::new();
+    for LoopPartText { line, is_loop, after, function } in parts {
+        let kind = if *is_loop { "loop" } else { "call" };
+        let after: Vec<String> = after.iter().map(u32::to_string).collect();
+        let after = if after.is_empty() { "-".to_owned() } else { after.join(",") };
+        let function = function.replace('\n', " ");
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{line} {kind} {after} {function}");
+    }
+    text
+}
+
+/// The parts that a value says; none if it is damaged.
+pub fn parts_of_text(text: &str) -> Option<Vec<LoopPartText>> {
+    let n = text.lines().count();
+    if PARTS_MAX < n {
+        return None;
+    }
+    let part = |line: &str| {
+        let mut words = line.splitn(4, ' ');
+        let number = words.next()?.parse().ok()?;
+        let is_loop = match words.next()? {
+            "loop" => true,
+            "call" => false,
+            _ => return None,
+        };
+        let mut after: Vec<u32> = match words.next()? {
+            "-" => Vec::new(),
+            list => list.split(',').map(|place| place.parse().ok()).collect::<Option<_>>()?,
+        };
+        after.sort_unstable();
+        after.dedup();
+        let is_inside = after.last().is_none_or(|&last| (last as usize) < n);
+        let function = words.next().unwrap_or_default().to_owned();
+        is_inside.then_some(LoopPartText { line: number, is_loop, after, function })
+    };
+    text.lines().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_as_they_were_written() {
+        let part = |line, is_loop, after: &[u32], function: &str| LoopPartText {
+            line,
+            is_loop,
+            after: after.to_vec(),
+            function: function.to_owned(),
+        };
+        let parts = [
+            part(12, false, &[1, 2], "relax(double*, int)"),
+            part(14, true, &[2], ""),
+            part(0, false, &[], "MPI_Allreduce"),
+        ];
+        let text = text_of_parts(&parts);
+        assert_eq!(text, "12 call 1,2 relax(double*, int)\n14 loop 2 \n0 call - MPI_Allreduce\n");
+        assert_eq!(parts_of_text(&text).as_deref(), Some(&parts[..]));
+        assert_eq!(parts_of_text(""), Some(Vec::new()));
+    }
+
+    #[test]
+    fn damaged_values_say_nothing() {
+        for text in
+            ["x call - f", "1 call 1 f", "1 jump - f", "1 call", "1 call 0,,1 f\n2 call - g", "-1 call - f"]
+        {
+            assert_eq!(parts_of_text(text), None, "{text:?}");
+        }
+        assert_eq!(parts_of_text(&"1 call - f\n".repeat(PARTS_MAX + 1)), None);
+    }
+}

@@ -1,0 +1,196 @@
+//! The loops of binaries between the functions of a call path, and what can run after what in them.
+//!
+//! ```text
+//! frames of an address (functions, outermost first) ──loops of the binary──► frames, loops among them ──► places shifted
+//! ```
+//! Law: functions stay what symbols say; a frame around a loop is at the loop's line, and the loop's own frame where the
+//! function is. Loops without a line are left out, and so is one directly inside of another one of the same line, since
+//! nothing tells them apart. Only code with lines is looked at.
+
+use super::symbols::SymbolFrame;
+use ouzel_otf2::loop_flow::LoopPartText;
+use ouzel_structure::{Binary, Explorer, Flow};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A frame of a path: a function or a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CodeFrame {
+    pub frame: SymbolFrame,
+    /// The loop, if it is one.
+    pub code_loop: Option<CodeLoop>,
+}
+
+/// A loop of a binary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CodeLoop {
+    module: Arc<str>,
+    /// An address in its function.
+    address: u64,
+    /// The begin of its function.
+    entry: u64,
+    number: usize,
+}
+
+/// Which loop of which file it is: the file, the begin of its function, its place there.
+pub(super) type CodeLoopKey = (Arc<str>, u64, usize);
+
+impl CodeLoop {
+    pub fn key(&self) -> CodeLoopKey {
+        (self.module.clone(), self.entry, self.number)
+    }
+}
+
+/// The file, and what is known of its code.
+type OpenCode = (Arc<str>, Explorer<Arc<Binary>>);
+
+/// The binaries met so far.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    binaries: FxHashMap<String, Option<OpenCode>>,
+    flows: FxHashMap<CodeLoopKey, Vec<LoopPartText>>,
+}
+
+impl Code {
+    fn open(&mut self, module: &str) -> Option<&mut OpenCode> {
+        let open = || {
+            let binary = Binary::open(Path::new(module)).ok()?;
+            Some((Arc::from(module), Explorer::new(Arc::new(binary))))
+        };
+        self.binaries.entry(module.to_owned()).or_insert_with(open).as_mut()
+    }
+
+    /// Puts the loops of the code between the functions that symbols have at an address.
+    pub fn frames(&mut self, module: &str, address: u64, functions: Vec<SymbolFrame>) -> Vec<CodeFrame> {
+        let plain = |frame: SymbolFrame| CodeFrame { frame, code_loop: None };
+        let has_lines = functions.iter().any(|frame| frame.place.is_some());
+        let found = if has_lines { self.open(module) } else { None };
+        let found = found
+            .and_then(|(module, explorer)| explorer.scopes(address).map(|found| (module.clone(), found)));
+        let Some((module, (entry, scopes))) = found else {
+            return functions.into_iter().map(plain).collect();
+        };
+        let n_functions = scopes.iter().filter(|scope| scope.loop_number.is_none()).count();
+        if n_functions != functions.len() {
+            // Symbols and flow do not agree where the compiler has moved code: then loops are left out.
+            return functions.into_iter().map(plain).collect();
+        }
+        let mut frames: Vec<CodeFrame> = Vec::new();
+        let mut functions = functions.into_iter();
+        for scope in scopes {
+            let Some(number) = scope.loop_number else {
+                frames.extend(functions.next().map(plain));
+                continue;
+            };
+            let Some(outer) = frames.last_mut() else { continue };
+            let place = Some((scope.file.to_string(), scope.line));
+            let is_same = outer.code_loop.is_some()
+                && outer.frame.file == *scope.file
+                && outer.frame.line == scope.line;
+            if scope.line == 0 || scope.file.is_empty() || is_same {
+                continue;
+            }
+            let base = scope.file.rsplit('/').next().unwrap_or_default();
+            let frame = SymbolFrame {
+                name: format!("loop at {base}:{}", scope.line),
+                file: scope.file.to_string(),
+                line: scope.line,
+                place: std::mem::replace(&mut outer.frame.place, place),
+            };
+            let code_loop = Some(CodeLoop { module: module.clone(), address, entry, number });
+            frames.push(CodeFrame { frame, code_loop });
+        }
+        frames
+    }
+
+    /// The parts of a loop; empty if their order is not known.
+    pub fn parts(&mut self, asked: &CodeLoop) -> Vec<LoopPartText> {
+        let key = asked.key();
+        if let Some(known) = self.flows.get(&key) {
+            return known.clone();
+        }
+        let flow =
+            self.open(&asked.module).and_then(|(_, explorer)| explorer.flow(asked.address, asked.number));
+        let parts = flow.map(|flow| parts_of_flow(&flow)).unwrap_or_default();
+        self.flows.insert(key, parts.clone());
+        parts
+    }
+}
+
+fn parts_of_flow(flow: &Flow) -> Vec<LoopPartText> {
+    let mut parts: Vec<LoopPartText> = flow
+        .vertices
+        .iter()
+        .map(|vertex| LoopPartText {
+            line: vertex.line,
+            is_loop: vertex.is_loop,
+            after: Vec::new(),
+            function: vertex.function.to_string(),
+        })
+        .collect();
+    for &(before, after) in &flow.edges {
+        if let (Some(part), Ok(after)) = (parts.get_mut(before), u32::try_from(after)) {
+            part.after.push(after);
+        }
+    }
+    parts
+}
+
+/// The parts of copies of one loop as one. Where copies do not agree which of two parts comes first, that at the lesser
+/// line does.
+pub(super) fn united(a: &[LoopPartText], b: &[LoopPartText]) -> Vec<LoopPartText> {
+    let key = |part: &LoopPartText| (part.line, part.function.clone(), part.is_loop);
+    let keys: BTreeSet<_> = a.iter().chain(b).map(key).collect();
+    let keys: Vec<_> = keys.into_iter().collect();
+    let n = keys.len();
+    let mut follows = vec![vec![false; n]; n];
+    for parts in [a, b] {
+        let places: Vec<usize> =
+            parts.iter().map(|part| keys.binary_search(&key(part)).unwrap_or(usize::MAX)).collect();
+        for (before, part) in places.iter().zip(parts) {
+            for after in part.after.iter().filter_map(|&after| places.get(after as usize)) {
+                if let Some(cell) = follows.get_mut(*before).and_then(|row| row.get_mut(*after)) {
+                    *cell = true;
+                }
+            }
+        }
+    }
+    for via in 0..n {
+        let through = follows[via].clone();
+        for row in follows.iter_mut().filter(|row| row[via]) {
+            row.iter_mut().zip(&through).for_each(|(cell, &more)| *cell |= more);
+        }
+    }
+    let part = |(before, (line, function, is_loop)): (usize, &(u32, String, bool))| LoopPartText {
+        line: *line,
+        is_loop: *is_loop,
+        after: (0..n)
+            .filter(|&after| after != before && follows[before][after])
+            // Keys are sorted by line.
+            .filter(|&after| before < after || !follows[after][before])
+            .filter_map(|after| u32::try_from(after).ok())
+            .collect(),
+        function: function.clone(),
+    };
+    keys.iter().enumerate().map(part).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(line: u32, after: &[u32]) -> LoopPartText {
+        LoopPartText { line, is_loop: false, after: after.to_vec(), function: "f".to_owned() }
+    }
+
+    #[test]
+    fn copies_of_a_loop_are_one() {
+        let found = united(&[part(2, &[1]), part(5, &[])], &[part(5, &[1]), part(7, &[])]);
+        assert_eq!(found, [part(2, &[1, 2]), part(5, &[2]), part(7, &[])]);
+        let turned = united(&[part(2, &[1]), part(5, &[])], &[part(2, &[]), part(5, &[0])]);
+        assert_eq!(turned, [part(2, &[1]), part(5, &[])]);
+        assert_eq!(united(&[], &[]), []);
+    }
+}
