@@ -3,14 +3,10 @@
 //! ```text
 //! left out  ⇔  visits · c > 0.1 % of the run's time   and   visits · c > 10 % of the region's inclusive time
 //! ```
-//! where `c` is [`VISIT_NS`], and times are summed over all locations. The first condition keeps what costs nothing
+//! where `c` is what recording one visit takes, enter and leave ([`FrequentRegions::visit_ns`]), and times are summed over all locations. The first condition keeps what costs nothing
 //! worth naming however short it is; the second keeps what is long enough to carry the cost.
 
 use std::collections::BTreeSet;
-
-/// Nanoseconds that recording one visit takes, enter and leave: a round figure with margin, like the calls of MPI in
-/// docs/record.md. It is not measured for this hook.
-pub const VISIT_NS: u64 = 200;
 
 /// Parts of the run's time that are not worth naming.
 const RUN_PART: u64 = 1000;
@@ -32,38 +28,47 @@ pub struct RecordedRegion<'a> {
 
 /// Regions that are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FrequentRegions(BTreeSet<(String, Option<String>)>);
+pub struct FrequentRegions {
+    names: BTreeSet<(String, Option<String>)>,
+    /// Nanoseconds of one visit.
+    visit_ns: u64,
+}
 
 impl FrequentRegions {
-    /// Those of a run whose locations were recorded for `run_ns` in total.
-    pub fn of<'a>(regions: impl IntoIterator<Item = RecordedRegion<'a>>, run_ns: u64) -> Self {
+    /// Those of a run whose locations were recorded for `run_ns` in total, if one visit takes `visit_ns`.
+    pub fn of<'a>(regions: impl IntoIterator<Item = RecordedRegion<'a>>, run_ns: u64, visit_ns: u64) -> Self {
         let is_frequent = |region: &RecordedRegion<'_>| {
-            let cost_ns = u128::from(region.visits) * u128::from(VISIT_NS);
+            let cost_ns = u128::from(region.visits) * u128::from(visit_ns);
             let exceeds = |part: u64, of_ns: u64| u128::from(of_ns) < cost_ns * u128::from(part);
             exceeds(RUN_PART, run_ns) && exceeds(REGION_PART, region.inclusive_ns)
         };
         let key = |region: RecordedRegion<'_>| (region.name.to_owned(), region.file.map(base_name));
-        FrequentRegions(regions.into_iter().filter(is_frequent).map(key).collect())
+        FrequentRegions { names: regions.into_iter().filter(is_frequent).map(key).collect(), visit_ns }
+    }
+
+    /// Nanoseconds that one visit was taken to cost.
+    pub fn visit_ns(&self) -> u64 {
+        self.visit_ns
     }
 
     /// How many they are.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.names.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.names.is_empty()
     }
 
     /// Their names, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| name.as_str())
+        self.names.iter().map(|(name, _)| name.as_str())
     }
 
     /// Whether a region of this source is one of them. A name without a file is one in any file.
     pub fn contains(&self, name: &str, file: &str) -> bool {
-        let has = |file: Option<String>| self.0.contains(&(name.to_owned(), file));
+        let has = |file: Option<String>| self.names.contains(&(name.to_owned(), file));
         has(None) || has(Some(base_name(file)))
     }
 }
@@ -98,7 +103,7 @@ mod tests {
             visits,
             inclusive_ns,
         });
-        let frequent = FrequentRegions::of(regions, run_ns);
+        let frequent = FrequentRegions::of(regions, run_ns, 200);
         for (name, .., is_left_out) in cases {
             assert_eq!(frequent.contains(name, "src/x.c"), is_left_out, "{name}");
             assert!(!frequent.contains(name, "y.c"), "{name}");
@@ -109,6 +114,6 @@ mod tests {
     #[test]
     fn a_name_without_a_file_is_one_in_any_file() {
         let region = RecordedRegion { name: "f", file: None, visits: u64::MAX, inclusive_ns: u64::MAX };
-        assert!(FrequentRegions::of([region], u64::MAX).contains("f", "any.c"));
+        assert!(FrequentRegions::of([region], u64::MAX, 1).contains("f", "any.c"));
     }
 }

@@ -14,6 +14,13 @@ pub const SAMPLE: &str = "OUZEL_RECORD_SAMPLE";
 pub const RANKS: &str = "OUZEL_RECORD_RANKS";
 /// Bytes that a process may write; nothing is recorded beyond.
 pub const LIMIT: &str = "OUZEL_RECORD_LIMIT";
+/// Visits of a region that the library makes of itself when it is loaded, so that a recording of a program that does
+/// nothing shows what a visit costs here.
+pub const REHEARSED: &str = "OUZEL_RECORD_REHEARSED";
+/// The name of that region.
+pub const REHEARSED_VISIT: &str = "[rehearsed visit]";
+/// The name of the region around all of them.
+pub const REHEARSAL: &str = "[rehearsal]";
 /// The folder of the pieces in the directory of the archive.
 pub const PIECES: &str = "pieces";
 /// The journal of a piece.

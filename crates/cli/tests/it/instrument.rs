@@ -128,13 +128,14 @@ fn a_recording_has_functions_and_loops_with_their_lines() {
     assert_eq!(regions.matches("LOOP").count(), 3, "{regions}");
 }
 
-/// One call of each function in microseconds, `tiny` twenty times; traces of this format have no source files.
+/// One call of each function in microseconds, `tiny` twenty times a tenth of one; traces of this format have no source files.
 fn run_of_known_length(path: &Path) {
-    let event = |name: &str, start: u32, length: u32| {
+    let event = |name: &str, start: u32, length: f64| {
         format!(r#"{{"name":"{name}","ph":"X","ts":{start},"dur":{length},"pid":1,"tid":1}}"#)
     };
-    let tiny = (0..20).map(|i| event("tiny", 10 + 2 * i, 1));
-    let events: Vec<String> = [event("main", 0, 100), event("sum", 50, 40)].into_iter().chain(tiny).collect();
+    let tiny = (0..20).map(|i| event("tiny", 10 + 2 * i, 0.1));
+    let events: Vec<String> =
+        [event("main", 0, 100.0), event("sum", 50, 40.0)].into_iter().chain(tiny).collect();
     fs::write(path, format!(r#"{{"traceEvents":[{}]}}"#, events.join(","))).expect("can be written");
 }
 
@@ -148,7 +149,13 @@ fn filters_and_runs_say_what_is_left_out() {
     let done = ran(&[&words[..], &["--filter", &at("rules"), "--no-loops"]].concat());
     assert_eq!(done.out, format!("{source}: 2 functions, 0 loops, 1 left out\n"), "{}", done.err);
     let done = ran(&[&words[..], &["--from", &run, "--verbose"]].concat());
-    assert_eq!((done.code, done.err.as_str()), (Some(0), ""));
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let said = format!(
+        "ouzel: {run}: 1 function or loop is called too often and left out; recording a visit takes "
+    );
+    let cost = done.err.strip_prefix(&said).and_then(|rest| rest.strip_suffix(" ns here, as measured now\n"));
+    let cost: u64 = cost.and_then(|cost| cost.parse().ok()).unwrap_or_else(|| panic!("{:?}", done.err));
+    assert!(0 < cost, "a visit takes time");
     let left_out: Vec<&str> = done.out.lines().filter(|line| line.contains(" left out: ")).collect();
     assert_eq!(left_out, ["  5: tiny left out: called too often in the recorded run"], "{}", done.out);
 }

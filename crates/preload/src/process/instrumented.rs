@@ -9,8 +9,10 @@ use crate::depth::Outermost;
 use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::Entry;
 use ouzel_recording::open_regions::{OPEN_MAX, OpenRegions};
+use ouzel_recording::settings;
 use std::cell::RefCell;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What `what` of a region says: it is a loop.
@@ -65,6 +67,27 @@ unsafe extern "C" fn ouzel_instrument_visit(
     };
     // While a thread ends, what it is in may be gone: then nothing more is recorded of it.
     let _ = OPEN.try_with(visit);
+}
+
+/// Visits a region as instrumented programs do, so many times.
+pub fn rehearse(n_visits: u32) {
+    let region = |name: &str| -> Option<&'static RegionOfProgram> {
+        let name = CString::new(name).ok()?.into_raw().cast_const();
+        let (cell, file) = (AtomicU64::new(0), c"".as_ptr());
+        Some(Box::leak(Box::new(RegionOfProgram { cell, line: 0, what: 0, name, file })))
+    };
+    let (Some(around), Some(inside)) = (region(settings::REHEARSAL), region(settings::REHEARSED_VISIT))
+    else {
+        return;
+    };
+    // SAFETY: regions and their texts are leaked.
+    let visit = |region, what| unsafe { ouzel_instrument_visit(region, what, ptr::null()) };
+    visit(around, ENTER);
+    for _ in 0..n_visits {
+        visit(inside, ENTER);
+        visit(inside, ENTER + 1);
+    }
+    visit(around, ENTER + 1);
 }
 
 fn write(process: &'static Process, open: &mut OpenRegions, (region, what): (u32, c_int), frame: usize) {

@@ -100,6 +100,9 @@ pub fn load() {
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         STATE.store(READY, Ordering::Release);
         sampling::begin(SETTINGS.get().map_or(0, |settings| settings.sample_hz));
+        if let Some(n_visits) = number(settings::REHEARSED) {
+            instrumented::rehearse(n_visits);
+        }
     }
 }
 
