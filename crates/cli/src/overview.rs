@@ -13,7 +13,7 @@ struct Group {
 
 const GROUPS: [Group; 8] = [
     Group { question: "Start here", commands: &["report", "info", "view", "record"] },
-    Group { question: "How are functions and loops recorded?", commands: &["instrument"] },
+    Group { question: "How are functions and loops recorded?", commands: &["cc", "f90", "instrument"] },
     Group {
         question: "Where does the time go?",
         commands: &["profile", "time-profile", "timeline", "calls", "call-tree", "kernels"],

@@ -31,9 +31,10 @@ pub fn instrument(text: &[u8], tree: &Tree, language: Language, choices: &Choice
     done
 }
 
-/// The hook, found when the program is loaded, and the regions.
+/// The hook, found when the program is loaded, and the regions, which are not at lines of the source.
 fn prelude(regions: &[InstrumentedRegion], choices: &Choices<'_>) -> String {
     const HOOK: &str = "\
+#line 1 \"ouzel_instrument.h\"
 #ifndef OUZEL_INSTRUMENT
 #define OUZEL_INSTRUMENT
 struct ouzel_region { __extension__ unsigned long long cell; int line, what; const char *name, *file; };

@@ -17,7 +17,7 @@ mod text;
 use crate::insertions::Insertions;
 use crate::parse::{children, end, is_last_of_line, line, words};
 use crate::{Choices, Instrumented, InstrumentedRegion, RegionKind, SkippedRegion};
-use text::{is_directive, is_specification_directive, marker, module};
+use text::{is_directive, is_specification_directive, marker, module, module_name};
 use tree_sitter::{Node, Tree};
 
 /// Instruments a tree without errors.
@@ -31,6 +31,7 @@ pub fn instrument(text: &[u8], tree: &Tree, choices: &Choices<'_>) -> Instrument
     }
     let mut insertions = Insertions::default();
     insertions.add(0, module(&done.regions, choices));
+    done.module = Some(module_name(choices));
     done.text = insertions.followed_by(found).applied(text);
     done
 }

@@ -7,6 +7,7 @@
 //! a file is refused. Not here: preprocessing, fixed-form Fortran, headers.
 
 mod c;
+pub mod compile;
 pub mod distortion;
 pub mod filter;
 mod fortran;
@@ -63,6 +64,8 @@ pub struct Instrumented {
     pub regions: Vec<InstrumentedRegion>,
     /// In the order of the source.
     pub skipped: Vec<SkippedRegion>,
+    /// The module of Fortran that the hooks are in.
+    pub module: Option<String>,
 }
 
 /// Why a file is not instrumented.

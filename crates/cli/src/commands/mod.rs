@@ -7,6 +7,7 @@ mod breakdown;
 mod call_tree;
 mod calls;
 mod causes;
+mod cc;
 mod clusters;
 mod comm_by_process;
 mod comm_matrix;
@@ -88,6 +89,8 @@ pub const COMMANDS: &[Command] = &[
     convert::COMMAND,
     record::COMMAND,
     instrument::COMMAND,
+    cc::CC,
+    cc::F90,
     structure::COMMAND,
     help::COMMAND,
     licenses::COMMAND,

@@ -3,6 +3,7 @@
 mod answers;
 mod archives;
 mod call_paths;
+mod cc;
 mod claims;
 mod commands;
 mod contradictions;
@@ -27,6 +28,7 @@ mod operations;
 mod outputs;
 mod parameters;
 mod percent;
+mod planted;
 mod print;
 mod profiles;
 mod record;

@@ -31,7 +31,8 @@ pub fn uses(choices: &Choices<'_>, regions: Range<usize>) -> String {
     text
 }
 
-/// The module with the regions and the hook, which is found when the first region is entered.
+/// The module with the regions and the hook, which is found when the first region is entered. The hook has a name of its
+/// own in each file: gfortran gives pointers to procedures the same global name in all modules.
 pub fn module(regions: &[InstrumentedRegion], choices: &Choices<'_>) -> String {
     let file = choices.recorded_path.to_string_lossy();
     let n_longest = regions.iter().map(|region| region.name.len()).max().unwrap_or(0);
@@ -85,23 +86,23 @@ character(kind=c_char), intent(in) :: name(*)
 type(c_funptr) :: found
 end function
 end interface
-procedure(ouzel_visit), pointer, save :: hook => null()
+procedure(ouzel_visit), pointer, save :: ouzel_hook_{tag} => null()
 logical, save :: is_known = .false.
 contains
 subroutine begin()
 type(c_funptr) :: found
 found = ouzel_find(c_null_ptr, \"ouzel_instrument_visit\"//c_null_char)
-if (c_associated(found)) call c_f_procpointer(found, hook)
+if (c_associated(found)) call c_f_procpointer(found, ouzel_hook_{tag})
 is_known = .true.
 end subroutine
 subroutine ouzel_in_{tag}(cell)
 integer(c_int64_t), intent(inout) :: cell
 if (.not. is_known) call begin()
-if (associated(hook)) call hook(cell, 0_c_int, c_null_ptr)
+if (associated(ouzel_hook_{tag})) call ouzel_hook_{tag}(cell, 0_c_int, c_null_ptr)
 end subroutine
 subroutine ouzel_out_{tag}(cell)
 integer(c_int64_t), intent(inout) :: cell
-if (associated(hook)) call hook(cell, 1_c_int, c_null_ptr)
+if (associated(ouzel_hook_{tag})) call ouzel_hook_{tag}(cell, 1_c_int, c_null_ptr)
 end subroutine
 end module
 {}",

@@ -1,6 +1,6 @@
 //! `ouzel instrument`: copies of sources with calls of the recorder in them.
 
-mod sources;
+pub(super) mod sources;
 
 use crate::command::{Command, Tool};
 use crate::exit::Outcome;

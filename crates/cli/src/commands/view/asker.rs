@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Commands that are no questions with a JSON document.
-const NOT_ASKED: [&str; 5] = ["convert", "print", "record", "structure", "view"];
+const NOT_ASKED: [&str; 8] = ["cc", "convert", "f90", "instrument", "print", "record", "structure", "view"];
 
 /// Options of all commands that select.
 const SELECTING: [&str; 3] = ["region", "predicate", "trim"];
@@ -201,7 +201,19 @@ mod tests {
             let ask = json!({"question": "time-profile", "options": {option: value}});
             assert!(words(ask).unwrap_err().contains("not an option"), "{option}");
         }
-        for question in ["convert", "record", "print", "structure", "view", "nothing", "", "--help"] {
+        for question in [
+            "cc",
+            "convert",
+            "f90",
+            "instrument",
+            "record",
+            "print",
+            "structure",
+            "view",
+            "nothing",
+            "",
+            "--help",
+        ] {
             assert!(
                 words(json!({"question": question})).unwrap_err().contains("not a question"),
                 "{question}"
