@@ -97,15 +97,31 @@ impl Trace {
     }
 
     #[doc = prose!("Trace.timeline")]
-    #[pyo3(signature = (*, depth=false, messages=false, critical_path=false))]
-    fn timeline(&self, py: Python<'_>, depth: bool, messages: bool, critical_path: bool) -> PyResult<Table> {
+    #[pyo3(signature = (*, depth=false, messages=false, critical_path=false, interactive=false))]
+    fn timeline<'py>(
+        &self,
+        py: Python<'py>,
+        depth: bool,
+        messages: bool,
+        critical_path: bool,
+        interactive: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         if depth && (messages || critical_path) {
             return Err(PyValueError::new_err("depth draws the calls of one rank: nothing connects them"));
+        }
+        if interactive {
+            return self.viewed(
+                py,
+                Vec::new(),
+                None,
+                "2h",
+                &self.timeline_hash(depth, messages, critical_path),
+            );
         }
         let rows = if depth { TimelineRows::Depths } else { TimelineRows::Locations };
         let wanted = TimelineConnections { messages, critical_path };
         let origin = self.origin();
-        self.drawn(py, |trace, options| {
+        let table = self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
             Ok(trace.timeline(wanted, options)?.map(|ConnectedTimeline { timeline, messages, path }| {
@@ -113,7 +129,8 @@ impl Trace {
                 let picture = pictures::timeline(&timeline, definitions, &classes, rows, over, &origin);
                 (timeline.table(definitions), picture)
             }))
-        })
+        })?;
+        Ok(Bound::new(py, table)?.into_any())
     }
 
     #[doc = prose!("Trace.pattern_detection")]

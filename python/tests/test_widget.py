@@ -112,6 +112,16 @@ def test_a_closed_view_says_so(notebook, testdata):
     assert content["status"] == 0 and "closed" in content["reason"]
 
 
+def test_a_timeline_is_a_view_with_the_timeline_alone(testdata):
+    trace = ouzel.open(testdata / "pmpi-jacobi").filter(ranks="2-3")
+    with trace.timeline(interactive=True, messages=True, critical_path=True) as view:
+        assert isinstance(view, ouzel.View)
+        assert view.widget(height=300).hash == "#view=timeline&messages=true&critical_path=true"
+    with trace.timeline(interactive=True, depth=True) as view:
+        assert view.widget().hash == "#view=timeline&expanded=2"
+    assert isinstance(trace.timeline(), ouzel.Table)
+
+
 def test_answers_are_as_slow_as_jupyter_allows(monkeypatch):
     from ouzel import _widget
 

@@ -815,8 +815,15 @@ class Trace:
         Without any, ``ranking`` says what changing each call path would gain. Raises ``ValueError`` for a change of another
         form, :class:`OuzelError` for code that the run does not have.
         """
+    @overload
     def timeline(
-        self, *, depth: bool = False, messages: bool = False, critical_path: bool = False
+        self, *, depth: bool = False, messages: bool = False, critical_path: bool = False,
+        interactive: Literal[True],
+    ) -> View: ...
+    @overload
+    def timeline(
+        self, *, depth: bool = False, messages: bool = False, critical_path: bool = False,
+        interactive: Literal[False] = False,
     ) -> Table:
         """What each location does over time, at instants of a grid as fine as the picture.
 
@@ -824,6 +831,9 @@ class Trace:
         (:meth:`Table.save_picture`): ``messages`` as arrows and the ``critical_path`` over the locations, or with
         ``depth`` the calls of the lowest rank as flames. Calls between two instants are not seen; select a range of
         time with :meth:`filter` for a finer grid. Beyond 1,024 locations, only every n-th has rows.
+
+        ``interactive``: not a table, but the viewer with the timeline in its whole height, at any zoom, with what the
+        arguments ask for; a notebook shows it in the cell. It is a :class:`View`, as of :meth:`view`.
         """
     def delays(self) -> Waits:
         """Which code of which rank makes others wait: what takes it longer than those who wait for it.
@@ -894,6 +904,9 @@ class Trace:
         self, others: Sequence[str | os.PathLike[str]] | None = None, *, port: int | None = None, idle: str = "2h"
     ) -> View:
         """Lets a browser look at the run, as ``ouzel view`` does: its ``url`` is the address, on this machine only.
+
+        A notebook shows the page in the cell. There, the page asks through the kernel, so it works on JupyterHub and on
+        other machines, too; that needs ``pip install './python[notebook]'``. While a cell runs, the page waits.
 
         What is selected here is what the page shows. ``others`` are the paths of runs to look at beside it. The server
         listens on ``port`` of 127.0.0.1, or on any that is free, and ends with :meth:`View.close`, with this process, or

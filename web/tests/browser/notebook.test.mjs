@@ -17,11 +17,12 @@ const PICTURES = process.env.OUZEL_PICTURES;
 
 const cell = (source) => ({ cell_type: "code", execution_count: null, id: `c${source.length}`, metadata: {}, outputs: [], source });
 
-/** A notebook of one cell, served until `close`. */
+/** A notebook of two cells, served until `close`. */
 async function lab() {
   const folder = mkdtempSync(join(tmpdir(), "ouzel-lab-"));
   const cells = [
     `import ouzel\ntrace = ouzel.open(${JSON.stringify(TRACE)})\ntrace.view()`,
+    "trace.timeline(interactive=True, messages=True)",
   ].map(cell);
   const metadata = { kernelspec: { name: "python3", display_name: "Python 3", language: "python" } };
   writeFileSync(join(folder, "run.ipynb"), JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }));
@@ -99,6 +100,10 @@ test("a notebook shows the viewer, which asks through the kernel only", { skip: 
     assert.equal(await frame.locator(".banner").count(), 0);
     if (PICTURES) await element.screenshot({ path: join(PICTURES, "notebook-view.png") });
 
+    const timeline = await viewer(page, 1);
+    const shown = await timeline.frame.evaluate(() => window.ouzel.state());
+    assert.deepEqual([shown.view, shown.messages], ["timeline", true]);
+    if (PICTURES) await page.screenshot({ path: join(PICTURES, "notebook-timeline.png") });
     // Neither the notebook's page nor the network is in reach of the frame.
     const reach = await frame.evaluate(() => {
       try { return parent.document.title; } catch { return null; }
