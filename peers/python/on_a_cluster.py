@@ -1,7 +1,7 @@
-"""The same questions to one process with two threads and to a local cluster of two worker processes, in turn.
+"""The same questions to one process with one thread and with two, and to a local cluster of two worker processes, in turn.
 
-Prints one line of JSON: of each question the median seconds of both, the tasks that the cluster got, and the bytes that
-came back to the client.
+Prints one line of JSON: of each question the median seconds of all three, the tasks that the cluster got, and the bytes
+that came back to the client.
 """
 
 import json
@@ -53,22 +53,24 @@ def main() -> None:
     group_bytes = sum(sizes) // N_GROUPS
     local = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
     with distributed.LocalCluster(host="127.0.0.1", **local) as cluster, distributed.Client(cluster) as client:
-        here = ouzel.open(path, jobs=2)
+        here, alone = ouzel.open(path, jobs=2), ouzel.open(path, jobs=1)
         there = here.on(client, group_bytes=group_bytes)
         # Workers import the package and open the trace once.
         there.profile()
         said = []
         for name, ask in QUESTIONS.items():
             before = client.run_on_scheduler(n_tasks), Counted.n_bytes
-            one, other = [], []
+            one, other, single = [], [], []
             for _ in range(rounds):
                 expected, found = seconds(ask, here), seconds(ask, there)
                 if expected[1] != found[1]:
                     raise AssertionError(f"{name}: the cluster says something else")
                 one.append(expected[0])
                 other.append(found[0])
+                single.append(seconds(ask, alone)[0])
             tasks, n_bytes = client.run_on_scheduler(n_tasks) - before[0], Counted.n_bytes - before[1]
             of_one = {"here_seconds": statistics.median(one), "there_seconds": statistics.median(other)}
+            of_one["alone_seconds"] = statistics.median(single)
             said.append({"question": name, **of_one, "tasks": tasks // rounds, "client_bytes": n_bytes // rounds})
     print(json.dumps(said))
 

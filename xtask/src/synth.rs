@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use ouzel_testkit::pytorch;
+use ouzel_testkit::pytorch::{self, PyTorchFacts};
 use ouzel_testkit::synth::{self, Counters, Endian, Skew, SynthOptions};
 
 use crate::stopwatch::Stopwatch;
@@ -14,8 +14,10 @@ const HELP: &str = "\
 usage: cargo xtask synth --out DIR [option ...]
 
        cargo xtask synth --pytorch BYTES --out FILE
+       cargo xtask synth --pytorch BYTES --ranks N --out DIR
 
-writes DIR/traces.otf2 with its files and DIR/facts.json; or FILE, a trace as the PyTorch profiler writes it
+writes DIR/traces.otf2 with its files and DIR/facts.json; or FILE, a trace as the PyTorch profiler writes it, of BYTES;
+or a folder with one such file for each rank
 
   --events N         events, at least; K and M are understood (default 1M)
   --ranks N          MPI ranks (default 16, and 64 from 20M events on)
@@ -29,6 +31,35 @@ writes DIR/traces.otf2 with its files and DIR/facts.json; or FILE, a trace as th
   --chunk BYTES      bytes of an event chunk (default 1048576)
 ";
 
+/// A trace of the PyTorch profiler with a file of `n_bytes` for each rank; the sums over all ranks. A file that is there
+/// is taken as complete: it gets its name at the end.
+///
+/// # Errors
+/// If the folder cannot be written.
+pub fn write_pytorch_ranks(folder: &Path, n_ranks: u32, n_bytes: u64) -> Result<PyTorchFacts> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot write {}", folder.display()))?;
+    let mut all = PyTorchFacts::default();
+    for rank in 0..n_ranks {
+        let path = folder.join(format!("rank-{rank}.pt.trace.json"));
+        let facts = if path.exists() {
+            pytorch::write_rank(std::io::sink(), rank, n_ranks, n_bytes)?
+        } else {
+            let half = path.with_extension("half");
+            let out = BufWriter::new(File::create(&half)?);
+            let facts = pytorch::write_rank(out, rank, n_ranks, n_bytes)?;
+            std::fs::rename(&half, &path)?;
+            facts
+        };
+        all.n_bytes += facts.n_bytes;
+        all.n_events += facts.n_events;
+        all.n_calls += facts.n_calls;
+        all.n_steps += facts.n_steps;
+        all.compute_ns += facts.compute_ns;
+        all.communication_ns += facts.communication_ns;
+    }
+    Ok(all)
+}
+
 pub fn run(arguments: &[String]) -> Result<()> {
     if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
         print!("{HELP}");
@@ -40,6 +71,14 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let writer = BufWriter::new(File::create(file).with_context(|| format!("cannot write {file:?}"))?);
         let facts = pytorch::write_trace(writer, 0, count(n_bytes)?)?;
         println!("{file}: {} events of {} steps, {} bytes", facts.n_events, facts.n_steps, facts.n_bytes);
+        return Ok(());
+    }
+    if let [name, n_bytes, ranks, n_ranks, out, folder] = arguments
+        && (name.as_str(), ranks.as_str(), out.as_str()) == ("--pytorch", "--ranks", "--out")
+    {
+        let n_ranks = n_ranks.parse().with_context(|| format!("not a number of ranks: {n_ranks:?}"))?;
+        let facts = write_pytorch_ranks(Path::new(folder), n_ranks, count(n_bytes)?)?;
+        println!("{folder}: {} events of {n_ranks} ranks, {} bytes", facts.n_events, facts.n_bytes);
         return Ok(());
     }
     let (options, out) = parse(arguments).with_context(|| format!("see below\n\n{HELP}"))?;
@@ -104,7 +143,7 @@ fn count(text: &str) -> Result<u64> {
     number.checked_mul(scale).with_context(|| format!("{text:?} is too large"))
 }
 
-fn event_bytes(folder: &std::path::Path) -> Result<u64> {
+fn event_bytes(folder: &Path) -> Result<u64> {
     let mut bytes = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;

@@ -46,6 +46,9 @@ pub struct PyTorchFacts {
 struct Writer<W> {
     out: W,
     facts: PyTorchFacts,
+    n_ranks: u32,
+    /// Numbers of all ranks, as a list.
+    all: String,
 }
 
 impl<W: Write> Writer<W> {
@@ -67,18 +70,28 @@ fn us(ns: u64) -> String {
     format!("{}.{:03}", ns / 1000, ns % 1000)
 }
 
-/// Writes the trace of one rank, of `n_bytes` at least.
+/// Writes the trace of one rank of eight, of `n_bytes` at least.
 ///
 /// # Errors
 /// If `out` cannot be written.
 pub fn write_trace(out: impl Write, rank: u32, n_bytes: u64) -> io::Result<PyTorchFacts> {
-    let mut writer = Writer { out, facts: PyTorchFacts::default() };
+    write_rank(out, rank, 8, n_bytes)
+}
+
+/// Writes the trace of one rank of `n_ranks`, of `n_bytes` at least.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_rank(out: impl Write, rank: u32, n_ranks: u32, n_bytes: u64) -> io::Result<PyTorchFacts> {
+    let all: Vec<String> = (0..n_ranks).map(|rank| rank.to_string()).collect();
+    let mut writer = Writer { out, facts: PyTorchFacts::default(), n_ranks, all: all.join(", ") };
     let mut rng = Rng::new(u64::from(rank) + 1);
     writer.text(&format!(
         "{{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n    {{\"id\": 0, \"name\": \"NVIDIA A100\"}}\n  ],\n  \
-         \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {rank}, \"world_size\": 8, \"pg_count\": 1, \"pg_config\": \
-         [{{\"pg_name\": \"0\", \"pg_size\": 8, \"ranks\": [0, 1, 2, 3, 4, 5, 6, 7]}}]}},\n  \"displayTimeUnit\": \"ms\",\n  \
-         \"baseTimeNanoseconds\": 1735632360000000000,\n  \"traceEvents\": [\n"
+         \"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {rank}, \"world_size\": {n_ranks}, \"pg_count\": 1, \"pg_config\": \
+         [{{\"pg_name\": \"0\", \"pg_size\": {n_ranks}, \"ranks\": [{}]}}]}},\n  \"displayTimeUnit\": \"ms\",\n  \
+         \"baseTimeNanoseconds\": 1735632360000000000,\n  \"traceEvents\": [\n",
+        writer.all
     ))?;
     let mut cursor = Times { host: 4_203_669_604_595_407, streams: [0; 2], correlation: 1 };
     while writer.facts.n_bytes < n_bytes {
@@ -148,9 +161,10 @@ fn operator<W: Write>(writer: &mut Writer<W>, rng: &mut Rng, times: &mut Times, 
     let tid = [7, 20][stream];
     if is_collective {
         writer.facts.communication_ns += length;
+        let (n_ranks, all) = (writer.n_ranks, writer.all.clone());
         writer.event(&format!(
             "    \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*)\", \"pid\": 0, \"tid\": {tid},\n    \"ts\": {at}, \"dur\": {dur},\n    \
-             \"args\": {{\n      \"External id\": {correlation}, \"queued\": 0, \"device\": 0, \"context\": 1,\n      \"stream\": {tid}, \"correlation\": {correlation},\n      \"Collective name\": \"allreduce\", \"In msg nelems\": 394241, \"Out msg nelems\": 394241, \"Group size\": 8, \"dtype\": \"Float\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[0, 1, 2, 3, 4, 5, 6, 7]\",\n      \"grid\": [16, 1, 1],\n      \"block\": [544, 1, 1]\n    }}"
+             \"args\": {{\n      \"External id\": {correlation}, \"queued\": 0, \"device\": 0, \"context\": 1,\n      \"stream\": {tid}, \"correlation\": {correlation},\n      \"Collective name\": \"allreduce\", \"In msg nelems\": 394241, \"Out msg nelems\": 394241, \"Group size\": {n_ranks}, \"dtype\": \"Float\", \"Process Group Name\": \"0\", \"Process Group Ranks\": \"[{all}]\",\n      \"grid\": [16, 1, 1],\n      \"block\": [544, 1, 1]\n    }}"
         ))?;
     } else if i.is_multiple_of(COPY_EVERY) {
         writer.event(&format!(

@@ -1,6 +1,6 @@
 //! Traces of PyTorch: bytes per second and memory of a breakdown, and its time beside HTA's, from files to answer.
 
-use super::measure::{Contender, alternate, median, peak_bytes};
+use super::measure::{Contender, RunCost, alternate, cost, median, peak_bytes};
 use super::table::{Row, Target};
 use crate::{setup, workspace};
 use anyhow::{Context, Result};
@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 /// HTA takes minutes and gigabytes for the large trace, so it is compared on this many bytes.
 const BYTES_FOR_HTA: u64 = 20_000_000;
 const ROUNDS_OF_HTA: usize = 3;
+/// Of a job as large as people bring: ranks, and bytes of each.
+const JOB: (u32, u64) = (64, 200_000_000);
+const QUICK_JOB: (u32, u64) = (16, 5_000_000);
+/// Bytes that a second of a core is to answer for, whatever else runs.
+const BYTES_PER_CORE_SECOND: f64 = 250e6;
 
 /// A folder with the trace of rank 0, of `n_bytes`.
 fn trace(root: &Path, n_bytes: u64) -> Result<(PathBuf, PyTorchFacts)> {
@@ -77,6 +82,33 @@ pub fn rows(
             skipped.push(format!("HTA: {error:#}"));
         }
     }
+    Ok(rows)
+}
+
+/// A trace of many ranks with two threads. It is removed afterwards: the full one has 12.8 GB.
+pub fn job(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>> {
+    let (n_ranks, n_bytes) = if quick { QUICK_JOB } else { JOB };
+    let folder = workspace::cache(root).join("bench").join(format!("pytorch-{n_ranks}-{n_bytes}"));
+    println!("writing a PyTorch trace of {n_ranks} × {} MB", n_bytes / 1_000_000);
+    let facts = crate::synth::write_pytorch_ranks(&folder, n_ranks, n_bytes)?;
+    let size = format!("{n_ranks} × {} MB", n_bytes / 1_000_000);
+    let wanted = Target::AtLeast(BYTES_PER_CORE_SECOND);
+    let mut rows = Vec::new();
+    for command in ["breakdown", "profile", "idle", "kernels"] {
+        println!("measuring ouzel {command} on {size}");
+        let words = [command.as_ref(), folder.as_os_str(), "--jobs".as_ref(), "2".as_ref()];
+        let RunCost { peak_bytes, cpu_seconds, wall_seconds } = cost(root, ouzel, &words)?;
+        let per_core = facts.n_bytes as f64 / cpu_seconds;
+        let what = format!("ouzel {command} --jobs 2, PyTorch traces of all ranks");
+        rows.push(Row::speed(&what, &size, wall_seconds, facts.n_events).and(
+            &format!("{:.0} MB/s of a core,", per_core / 1e6),
+            wanted,
+            per_core,
+            |bytes| format!("{:.0} MB/s", bytes / 1e6),
+        ));
+        rows.push(Row::memory("the same, peak memory", &size, peak_bytes, Target::Below(300e6)));
+    }
+    fs::remove_dir_all(&folder).context("cannot remove the generated trace")?;
     Ok(rows)
 }
 

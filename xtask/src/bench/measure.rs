@@ -13,6 +13,26 @@ pub fn peak_bytes(root: &Path, program: &Path, arguments: &[&OsStr]) -> Result<f
     crate::runner::output(&mut command)?.trim().parse().context("peak_memory.py prints a number")
 }
 
+/// What one run took.
+pub struct RunCost {
+    pub peak_bytes: f64,
+    /// Of all threads together.
+    pub cpu_seconds: f64,
+    pub wall_seconds: f64,
+}
+
+/// One run of a program that takes too long for several.
+pub fn cost(root: &Path, program: &Path, arguments: &[&OsStr]) -> Result<RunCost> {
+    let mut command = Command::new("python3");
+    command.arg(root.join("peers/python/peak_memory.py")).arg("--seconds").arg(program).args(arguments);
+    let said = crate::runner::output(&mut command)?;
+    let numbers: Vec<f64> = said.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [peak_bytes, cpu_seconds, wall_seconds] => Ok(RunCost { peak_bytes, cpu_seconds, wall_seconds }),
+        _ => anyhow::bail!("peak_memory.py --seconds prints three numbers, not {said:?}"),
+    }
+}
+
 /// A program and which part of its run counts.
 pub struct Contender {
     program: PathBuf,

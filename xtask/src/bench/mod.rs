@@ -12,6 +12,7 @@ mod cluster;
 mod correlate;
 mod cube;
 mod hpctoolkit;
+mod hta;
 pub mod machine;
 mod measure;
 mod nsight;
@@ -50,7 +51,7 @@ const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
 /// What can be measured separately, in the order of the table.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 13] = [
     "decoding",
     "operations",
     "ranks",
@@ -58,6 +59,8 @@ const SECTIONS: [&str; 11] = [
     "nsight",
     "hpctoolkit",
     "chrome",
+    "pytorch-ranks",
+    "hta",
     "clustering",
     "causes",
     "correlate",
@@ -155,6 +158,8 @@ impl Bench {
             "nsight" => nsight::rows(root, ouzel, quick, rounds),
             "hpctoolkit" => hpctoolkit::rows(root, ouzel, quick, rounds),
             "chrome" => chrome::rows(root, ouzel, quick, rounds, skipped),
+            "pytorch-ranks" => chrome::job(root, ouzel, quick),
+            "hta" => hta::rows(root, ouzel, skipped),
             "clustering" => scale::rows(&self.ours.cluster_scale, &root.join("peers/python/peak_memory.py")),
             "causes" => causes::rows(root, ouzel, &self.ours.examples),
             "correlate" => correlate::rows(root, quick, rounds, skipped),

@@ -27,6 +27,11 @@ pub struct Row {
 const HEADINGS: [&str; 7] = ["what", "events", "median", "M events/s", "beside", "ratio", "target"];
 
 impl Row {
+    /// What follows from other rows, in words.
+    pub fn said(what: &str, events: &str) -> Self {
+        Self::new([what, events, "", "", "", "", ""])
+    }
+
     /// A run over all events of an archive.
     pub fn speed(what: &str, events: &str, seconds: f64, n_events: u64) -> Self {
         let rate = format!("{:.2}", n_events as f64 / seconds / 1e6);
