@@ -14,7 +14,15 @@ pub fn run(arguments: &[String]) -> Result<()> {
     ensure!(arguments.is_empty(), "web takes no arguments");
     let root = workspace::root()?;
     install(&root)?;
-    npm(&root, &["run", "build"])
+    build(&root)
+}
+
+/// Builds the page from what is installed.
+///
+/// # Errors
+/// When the build fails.
+pub fn build(root: &Path) -> Result<()> {
+    npm(root, &["run", "build"])
 }
 
 /// Installs what the page is built with.
@@ -30,7 +38,7 @@ pub fn install(root: &Path) -> Result<()> {
 /// # Errors
 /// When one of them fails.
 pub fn build_and_test(root: &Path) -> Result<()> {
-    npm(root, &["run", "build"])?;
+    build(root)?;
     npm(root, &["test"])
 }
 

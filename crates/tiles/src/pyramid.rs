@@ -15,26 +15,60 @@ const INTERVALS_PER_BIN: u64 = 8;
 pub(crate) const N_BINS_MIN: u64 = 256;
 /// Bins that are allowed before the intervals are counted.
 const N_BINS_FIRST: u64 = 4096;
-/// Most intervals that are believed of a declaration: 16 MB of bins.
-const N_DECLARED_MAX: u64 = 1 << 20;
+/// Most intervals that are believed of a declaration: 32 MB of bins, with all levels.
+const N_DECLARED_MAX: u64 = 1 << 24;
 
 /// What a bin shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// The call path; `None`: most of the bin lies before the first call or after the last.
-    pub call_path: Option<CallPathId>,
+    /// The number of the call path, or [`NO_PATH`].
+    path: u32,
     /// Shares of the first categories, of 255.
     pub shares: [u8; N_SHARES],
 }
 
+/// In place of the number of a call path.
+const NO_PATH: u32 = u32::MAX;
+
 /// A bin in which nothing is.
-const NOTHING: Bin = Bin { call_path: None, shares: [0; N_SHARES] };
+const NOTHING: Bin = Bin { path: NO_PATH, shares: [0; N_SHARES] };
+
+impl Bin {
+    /// Bytes of a bin in a file.
+    pub const BYTES: usize = 4 + N_SHARES;
+
+    /// A bin that shows a call path.
+    pub fn new(call_path: Option<CallPathId>, shares: [u8; N_SHARES]) -> Bin {
+        Bin { path: call_path.map_or(NO_PATH, |path| path.0), shares }
+    }
+
+    /// The call path; `None`: most of the bin lies before the first call or after the last.
+    pub fn call_path(self) -> Option<CallPathId> {
+        (self.path != NO_PATH).then_some(CallPathId(self.path))
+    }
+
+    /// The bin as it is in a file, low byte first.
+    pub fn to_bytes(self) -> [u8; Bin::BYTES] {
+        let mut bytes = [0; Bin::BYTES];
+        bytes[..4].copy_from_slice(&self.path.to_le_bytes());
+        bytes[4..].copy_from_slice(&self.shares);
+        bytes
+    }
+
+    /// The bin that was written.
+    pub fn from_bytes(bytes: [u8; Bin::BYTES]) -> Bin {
+        let [a, b, c, d, shares @ ..] = bytes;
+        Bin { path: u32::from_le_bytes([a, b, c, d]), shares }
+    }
+}
 
 /// Bins of one width, without those before the first and after the last that hold anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Level {
-    first: u64,
-    bins: Vec<Bin>,
+pub struct Level {
+    /// Number of the first bin.
+    pub first: u64,
+    /// The bins.
+    pub bins: Vec<Bin>,
 }
 
 /// The pyramid of one location.
@@ -87,15 +121,24 @@ impl LocationTiles {
         let share = |share: u8| {
             u8::try_from((u64::from(share) + (1 << more.min(62)) / 2) >> more.min(62)).unwrap_or(0)
         };
-        Bin { call_path: None, shares: shares.map(share) }
+        Bin { path: NO_PATH, shares: shares.map(share) }
+    }
+
+    /// Takes away the levels of more than `n_bins_max` bins, the finest first, but not the last one.
+    pub fn take_fine(&mut self, n_bins_max: usize) -> Vec<Level> {
+        let n_levels = self.levels.len().saturating_sub(1);
+        let n_fine = self.levels[..n_levels].iter().take_while(|level| n_bins_max < level.bins.len()).count();
+        self.log2 += n_fine as u32;
+        let fine = self.levels.drain(..n_fine).collect();
+        self.levels.iter_mut().for_each(|level| level.bins.shrink_to_fit());
+        self.levels.shrink_to_fit();
+        fine
     }
 
     /// The same with other numbers of call paths.
     pub fn renumber(&mut self, new: impl Fn(CallPathId) -> CallPathId) {
-        for path in
-            self.levels.iter_mut().flat_map(|level| &mut level.bins).filter_map(|bin| bin.call_path.as_mut())
-        {
-            *path = new(*path);
+        for bin in self.levels.iter_mut().flat_map(|level| &mut level.bins) {
+            *bin = Bin::new(bin.call_path().map(&new), bin.shares);
         }
     }
 
@@ -108,7 +151,7 @@ impl LocationTiles {
         let bins = || self.levels.iter().flat_map(|level| &level.bins);
         self.log2 as usize + self.levels.len() <= 64
             && self.span.0 <= self.span.1
-            && bins().filter_map(|bin| bin.call_path).all(|path| path.index() < n_call_paths)
+            && bins().filter_map(|bin| bin.call_path()).all(|path| path.index() < n_call_paths)
     }
 
     /// Number of stored bins, all levels together.
@@ -165,11 +208,21 @@ impl Builder {
             let complete = std::mem::take(&mut self.open);
             self.close(0, self.at, complete, parents);
             self.at += 1;
-            while N_BINS_FIRST + self.n_intervals.max(self.n_declared) < self.n_finest() {
+            while N_BINS_FIRST + self.n_bins_worth() < self.n_finest() {
                 self.drop_finest(parents);
             }
         }
         self.tiles.span.1 = to;
+    }
+
+    /// Bins that the intervals are worth. Until there are more intervals than declared, the declaration says how many
+    /// there will be; without one, later intervals may be denser than those so far.
+    fn n_bins_worth(&self) -> u64 {
+        if self.n_intervals <= self.n_declared {
+            self.n_declared / INTERVALS_PER_BIN
+        } else {
+            self.n_intervals
+        }
     }
 
     fn n_finest(&self) -> u64 {
@@ -204,7 +257,7 @@ impl Builder {
         let width = 1_u64.checked_shl(self.tiles.log2 + level as u32).unwrap_or(u64::MAX);
         let share = |ticks: u64| (u128::from(ticks) * 255 + u128::from(width) / 2) / u128::from(width);
         let shares = weights.shares.map(|ticks| u8::try_from(share(ticks)).unwrap_or(u8::MAX));
-        let bin = Bin { call_path: weights.dominant(width, parents), shares };
+        let bin = Bin::new(weights.dominant(width, parents), shares);
         let level = &mut self.tiles.levels[level];
         if level.bins.is_empty() {
             level.first = at;

@@ -8,7 +8,7 @@ fn tiles() -> Tiles {
 }
 
 fn name(trace: &ToyTrace, tree: &CallPathTree, bin: Bin) -> String {
-    let Some(path) = bin.call_path else { return "-".to_owned() };
+    let Some(path) = bin.call_path() else { return "-".to_owned() };
     let regions = tree.regions(path);
     let names: Vec<&str> = regions.iter().map(|&region| &*trace.definitions().region(region).name).collect();
     if names.is_empty() { "outside".to_owned() } else { names.join("/") }
@@ -27,7 +27,7 @@ fn a_bin_shows_whoever_holds_most_of_it_from_the_root() {
     assert_eq!(row(2, 4), ["a", "a/c", "outside", "d"]);
     assert_eq!(row(3, 2), ["a", "outside"]);
     assert_eq!(tiles.bin(3, 0).shares, [(7 * 255 + 4) / 8, 0, 0, 0].map(|share: u32| share as u8));
-    assert_eq!(tiles.bin(4, 1), Bin { call_path: None, shares: [0; 4] });
+    assert_eq!(tiles.bin(4, 1), Bin::new(None, [0; 4]));
 }
 
 /// A program of nested calls of pseudo-random length, and the path of each tick.

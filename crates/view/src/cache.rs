@@ -1,13 +1,18 @@
 //! Tiles of complete passes in files, so that the second start shows the run at once.
 //!
 //! ```text
-//! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  gzip of the saved tiles
+//! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  place of the index (8 bytes)
+//!                     fine levels, location by location      read when they are shown
+//!                     index: gzip of call paths, coarse levels, and where the fine ones are
 //! ```
+//!
+//! The checksum covers what is behind the header, then the place of the index.
 //!
 //! Law: a file is disposable. One of another version, of files that changed since, or that is damaged, is as if it were
 //! not there, and is replaced. It gets its name when it is complete; the user alone can read it. Nothing is written
 //! beside the trace, unless its folder is the one that was named.
 
+use crate::fine::FineFile;
 use crate::private;
 use crate::store::Saved;
 use flate2::Compression;
@@ -16,15 +21,15 @@ use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read, Seek as _, SeekFrom, Write};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
 /// Changes with what tiles mean or how they are stored.
-const VERSION: u32 = 1;
-const HEADER_BYTES: u64 = 8 + 16 + 16;
+const VERSION: u32 = 2;
+const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
 /// Files whose times are looked at: more than any trace has.
 const MAX_FILES: usize = 1 << 20;
 
@@ -48,8 +53,8 @@ impl TileCache {
         self.folder.join(format!("{}.tiles", trace.fingerprint()))
     }
 
-    /// The tiles of a trace, if they are there and whole.
-    pub fn load(&self, trace: &Trace) -> Option<Saved> {
+    /// The tiles of a trace, if they are there and whole, and the file of the fine ones.
+    pub fn load(&self, trace: &Trace) -> Option<(Saved, FineFile)> {
         let mut file = BufReader::new(ouzel_files::input::open(&self.file(trace)).ok()?);
         let mut header = [0; HEADER_BYTES as usize];
         file.read_exact(&mut header).ok()?;
@@ -57,39 +62,49 @@ impl TileCache {
         if header[..8] != MAGIC || number(8) != Some(key(trace).ok()?) {
             return None;
         }
+        let place = u64::from_le_bytes(header[40..].try_into().ok()?);
         let mut hash = Hashed(XxHash3_128::new());
-        io::copy(&mut file, &mut hash).ok()?;
+        let n_bytes = HEADER_BYTES + io::copy(&mut file, &mut hash).ok()?;
+        hash.0.write(&place.to_le_bytes());
         if number(24) != Some(hash.0.finish_128()) {
             return None;
         }
-        file.seek(SeekFrom::Start(HEADER_BYTES)).ok()?;
-        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(file));
+        file.seek(SeekFrom::Start(place)).ok()?;
+        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(&mut file));
         let (saved, _): (Saved, _) = postcard::from_io((unpacked, &mut [0; 1 << 12])).ok()?;
-        saved.is_sound(trace.definitions()).then_some(saved)
+        let fine = FineFile::new(file.into_inner(), n_bytes);
+        saved.is_sound(trace.definitions(), place).then_some((saved, fine))
     }
 
-    /// Keeps the tiles of a trace.
+    /// A file that the fine levels of a trace go to while they are made.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn begin(&self, trace: &Trace) -> io::Result<(Unfinished, FineFile)> {
+        let (unfinished, mut file) = Unfinished::file_beside(&self.file(trace))?;
+        of_the_user_alone(&file)?;
+        file.write_all(&[0; HEADER_BYTES as usize])?;
+        Ok((unfinished, FineFile::new(file, HEADER_BYTES)))
+    }
+
+    /// Keeps the tiles of a trace in the file that was begun for it.
     ///
     /// # Errors
     /// If the file cannot be written: the disk may be full.
-    pub fn keep(&self, trace: &Trace, saved: &Saved) -> io::Result<()> {
-        let target = self.file(trace);
-        let key = key(trace)?;
-        let (mut unfinished, mut file) = Unfinished::file_beside(&target)?;
-        of_the_user_alone(&file)?;
-        file.write_all(&[0; HEADER_BYTES as usize])?;
-        let hashed = Both { file: BufWriter::new(&file), hash: XxHash3_128::new() };
-        let packed = postcard::to_io(saved, GzEncoder::new(hashed, Compression::fast()));
-        let mut both = packed.map_err(io::Error::other)?.finish()?;
-        both.file.flush()?;
-        let checksum = both.hash.finish_128();
-        drop(both);
-        file.seek(SeekFrom::Start(0))?;
-        file.write_all(&MAGIC)?;
-        file.write_all(&key.to_le_bytes())?;
-        file.write_all(&checksum.to_le_bytes())?;
-        file.sync_all()?;
-        unfinished.become_at(&target, Existing::Replace)
+    pub fn keep(
+        &self,
+        trace: &Trace,
+        saved: &Saved,
+        (mut unfinished, fine): (Unfinished, &FineFile),
+    ) -> io::Result<()> {
+        let index = GzEncoder::new(Vec::new(), Compression::fast());
+        let index = postcard::to_io(saved, index).map_err(io::Error::other)?.finish()?;
+        let place = fine.append_bytes(&index)?.to_le_bytes();
+        let (_, mut hash) = fine.state();
+        hash.write(&place);
+        let (key, checksum) = (key(trace)?.to_le_bytes(), hash.finish_128().to_le_bytes());
+        fine.begin_with(&[&MAGIC[..], &key, &checksum, &place].concat())?;
+        unfinished.become_at(&self.file(trace), Existing::Replace)
     }
 }
 
@@ -163,24 +178,6 @@ impl Write for Hashed {
     }
 }
 
-/// A file, and the hash of what went into it.
-struct Both<'a> {
-    file: BufWriter<&'a File>,
-    hash: XxHash3_128,
-}
-
-impl Write for Both<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let n = self.file.write(bytes)?;
-        self.hash.write(&bytes[..n]);
-        Ok(n)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,9 +199,30 @@ mod tests {
         }
     }
 
+    fn rows(trace: &Trace) -> Vec<LocationId> {
+        trace.definitions().location_ids().collect()
+    }
+
+    /// The regions of the call path and the shares of each bin: numbers of call paths differ from pass to pass.
+    fn shown(store: &TileStore, level: u32, tile: u64) -> Vec<(Vec<i64>, Vec<u8>)> {
+        let (paths, bytes) = (store.call_paths(0), store.tile(level, tile, 0).unwrap());
+        let n_bins = (bytes.len() - 8) / 8;
+        let bin = |at: usize| {
+            let mut path = i64::from(u32::from_le_bytes(bytes[8 + 4 * at..][..4].try_into().unwrap()));
+            let mut regions = Vec::new();
+            while let Some(&(caller, region)) = usize::try_from(path).ok().and_then(|path| paths.get(path)) {
+                regions.push(region);
+                path = caller;
+            }
+            let share = |share: usize| bytes[8 + 4 * n_bins + share * n_bins + at];
+            (regions, (0..4).map(share).collect())
+        };
+        (0..n_bins).map(bin).collect()
+    }
+
+    /// Some levels are in the file.
     fn store(trace: &Trace) -> Arc<TileStore> {
-        let rows: Vec<LocationId> = trace.definitions().location_ids().collect();
-        Arc::new(TileStore::new(&rows, 1.0, Arc::<News>::default()))
+        Arc::new(TileStore::new(&rows(trace), 1.0, Arc::<News>::default()).with_bins_in_memory(64))
     }
 
     #[test]
@@ -215,14 +233,23 @@ mod tests {
         let trace = ouzel::open(&run).unwrap();
         let cache = TileCache::in_folder(&folder).unwrap();
         assert!(cache.load(&trace).is_none());
+        let (unfinished, fine) = cache.begin(&trace).unwrap();
         let made = store(&trace);
+        made.keep_fine_in(fine);
         assert!(make_tiles(&trace, &made, &Filter::default()));
-        cache.keep(&trace, &made.saved()).unwrap();
+        cache.keep(&trace, &made.saved(), (unfinished, made.fine().unwrap())).unwrap();
         let loaded = store(&trace);
-        loaded.restore(cache.load(&trace).unwrap());
+        let (saved, fine) = cache.load(&trace).unwrap();
+        loaded.restore(saved, fine);
         assert_eq!(loaded.call_paths(0), made.call_paths(0));
-        for level in [0, 10, 20, 24] {
-            assert_eq!(loaded.tile(level, 0, 0), made.tile(level, 0, 0), "level {level}");
+        // As fine as they were made, and as if all had been in memory.
+        let in_memory = Arc::new(TileStore::new(&rows(&trace), 1.0, Arc::<News>::default()));
+        assert!(make_tiles(&trace, &in_memory, &Filter::default()));
+        assert!(in_memory.fine().is_none());
+        for (level, tile) in (0..30).flat_map(|level| [0, 1, 5, 1000].map(|tile| (level, tile))) {
+            let expected = shown(&in_memory, level, tile);
+            assert_eq!(shown(&made, level, tile), expected, "level {level}, tile {tile}");
+            assert_eq!(shown(&loaded, level, tile), expected, "level {level}, tile {tile}");
         }
         assert_eq!(loaded.finest(), made.finest());
         let files = names_in(&folder).unwrap();

@@ -59,11 +59,11 @@ pub(crate) fn tile(
             let bin = row.map(|row| row.bin(level, at));
             let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
             match bin {
-                Some(bin) if bin.call_path.is_some() => Some(bin),
+                Some(bin) if bin.call_path().is_some() => Some(bin),
                 // Between calls: the whole run knows that there are some before and after.
                 _ if is_running => {
                     let shares = bin.map_or_else(Default::default, |bin| bin.shares);
-                    Some(Bin { call_path: Some(CallPathTree::ROOT), shares })
+                    Some(Bin::new(Some(CallPathTree::ROOT), shares))
                 }
                 bin => bin,
             }

@@ -15,6 +15,7 @@ mod assets;
 mod cache;
 mod exact;
 mod file;
+mod fine;
 mod messages;
 mod meta;
 mod news;

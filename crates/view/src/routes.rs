@@ -236,12 +236,22 @@ fn show(trace: &Trace, store: &Arc<TileStore>, cache: Option<&TileCache>) {
         make_tiles(trace, store, &Filter::default());
         return;
     };
-    if let Some(saved) = cache.load(trace) {
-        store.restore(saved);
-    } else if make_tiles(trace, store, &Filter::default())
-        && let Err(error) = cache.keep(trace, &store.saved())
-    {
-        store.tell(format!("the timeline is not kept for the next start: {error}"));
+    if let Some((saved, fine)) = cache.load(trace) {
+        store.restore(saved, fine);
+        return;
+    }
+    let begun = cache.begin(trace).map(|(unfinished, fine)| {
+        store.keep_fine_in(fine);
+        unfinished
+    });
+    if make_tiles(trace, store, &Filter::default()) {
+        let kept = begun.and_then(|unfinished| match store.fine() {
+            Some(fine) => cache.keep(trace, &store.saved(), (unfinished, fine)),
+            None => Ok(()),
+        });
+        if let Err(error) = kept {
+            store.tell(format!("the timeline is not kept for the next start: {error}"));
+        }
     }
 }
 

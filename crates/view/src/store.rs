@@ -1,23 +1,33 @@
 //! The tiles of a run as far as its pass has come: rows appear when their locations are read.
 //!
 //! Law: a call path keeps its number while the server lives; callers have smaller numbers. A row does not change once
-//! it is there.
+//! it is there. Levels of many bins are in a file, so that memory does not grow with the events.
 
+use crate::fine::{FineFile, FineLevel};
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::news::News;
 use ouzel::model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks};
 use ouzel_tiles::{Bin, LocationTiles, N_SHARES, Sink};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::io;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// The number of a bin in which nothing is.
 const NOTHING: u32 = u32::MAX;
+
+/// Memory for the coarse levels of all rows.
+const MEMORY_BYTES: usize = 96 << 20;
+/// Bins of the finest level of a row in memory: fewer are not worth a read, more show nothing on a screen.
+const N_BINS_IN_MEMORY: std::ops::RangeInclusive<usize> = 64..=4096;
 
 /// The tiles that are known.
 #[derive(Debug)]
 pub(crate) struct TileStore {
     inner: RwLock<Inner>,
+    /// Where fine levels are; `None` inside: there is no room for them.
+    fine: OnceLock<Option<FineFile>>,
+    n_bins_max: usize,
     /// Row of each location.
     rows: BTreeMap<LocationId, usize>,
     ns_per_tick: f64,
@@ -28,27 +38,44 @@ pub(crate) struct TileStore {
 struct Inner {
     tree: CallPathTree,
     /// By row.
-    tiles: Vec<Option<LocationTiles>>,
+    tiles: Vec<Option<Row>>,
 }
 
-/// Everything that a complete pass made.
+/// The pyramid of a location.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Row {
+    /// Levels that are in the file, the finest first.
+    fine: Vec<FineLevel>,
+    /// All levels above.
+    coarse: LocationTiles,
+}
+
+impl Row {
+    fn finest(&self) -> u32 {
+        self.fine.first().map_or(self.coarse.finest(), |level| level.log2)
+    }
+}
+
+/// Everything that a complete pass made, but for what is in the file of fine levels.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Saved {
     tree: CallPathTree,
-    tiles: Vec<Option<LocationTiles>>,
+    tiles: Vec<Option<Row>>,
     notices: Vec<String>,
 }
 
 impl Saved {
-    /// Whether all numbers lead somewhere in a trace with `definitions`.
-    pub fn is_sound(&self, definitions: &Definitions) -> bool {
+    /// Whether all numbers lead somewhere in a trace with `definitions`, and in a file of fine levels of `n_bytes`.
+    pub fn is_sound(&self, definitions: &Definitions, n_bytes: u64) -> bool {
         let has_regions = (0..self.tree.len()).all(|at| {
             let region = self.tree.region(CallPathId::from_index(at));
             region.is_none_or(|region| region.index() < definitions.regions.len())
         });
         self.tiles.len() <= definitions.locations.len()
             && has_regions
-            && self.tiles.iter().flatten().all(|tiles| tiles.is_sound(self.tree.len()))
+            && self.tiles.iter().flatten().all(|row| {
+                row.coarse.is_sound(self.tree.len()) && row.fine.iter().all(|level| level.is_within(n_bytes))
+            })
     }
 }
 
@@ -62,12 +89,32 @@ impl TileStore {
             known.bin0_ns = ns_per_tick;
             known.n_call_paths = 1;
         });
+        let bytes_each = MEMORY_BYTES / (2 * Bin::BYTES * rows.len().max(1));
+        let n_bins_max = bytes_each.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
         TileStore {
             inner: RwLock::new(Inner { tree: CallPathTree::default(), tiles }),
+            fine: OnceLock::new(),
+            n_bins_max,
             rows,
             ns_per_tick,
             news,
         }
+    }
+
+    /// Keeps fine levels in `file`, not in a temporary one; has an effect before the first row alone.
+    pub fn keep_fine_in(&self, file: FineFile) {
+        let _is_late = self.fine.set(Some(file));
+    }
+
+    /// The file of fine levels, if there is one.
+    pub fn fine(&self) -> Option<&FineFile> {
+        self.fine.get()?.as_ref()
+    }
+
+    /// Only some levels of the run may be in memory; of the others, the finest that is there represents them.
+    #[cfg(test)]
+    pub fn with_bins_in_memory(self, n_bins_max: usize) -> Self {
+        TileStore { n_bins_max, ..self }
     }
 
     /// The call paths from number `from` on: caller, `-1` of the root, and region, `-1` of the root.
@@ -92,12 +139,64 @@ impl TileStore {
         let first = tile.checked_mul(TILE_BINS as u64)?;
         let is_there = 63 >= level && rows.iter().any(Option::is_some);
         is_there.then(|| {
-            let bins = rows.iter().flat_map(|row| {
-                (0..TILE_BINS as u64)
-                    .map(move |at| row.as_ref().map(|row| row.bin(level, first.saturating_add(at))))
+            let bins = rows.iter().flat_map(|row| match row {
+                Some(row) => self.bins(row, level, first),
+                None => vec![None; TILE_BINS],
             });
             encoded(rows.len(), TILE_BINS, &bins.collect::<Vec<_>>())
         })
+    }
+
+    /// The bins of a row from `first` on; a level that cannot be read looks like the finest one in memory.
+    fn bins(&self, row: &Row, level: u32, first: u64) -> Vec<Option<Bin>> {
+        // Finer ones than the finest show what the finest shows.
+        let fine = row.fine.iter().find(|fine| level.max(row.finest()) == fine.log2);
+        let read = fine.zip(self.fine()).map(|(fine, file)| {
+            let down = (fine.log2 - level.min(fine.log2)).min(63);
+            let n = (TILE_BINS >> down.min(TILE_BINS.ilog2())) + 1;
+            let bins = file.read(fine, first >> down, n)?;
+            let at = |bin: u64| bins[((bin >> down) - (first >> down)) as usize];
+            Ok((first..first.saturating_add(TILE_BINS as u64)).map(at).collect())
+        });
+        match read {
+            Some(Ok(bins)) => return bins,
+            Some(Err(error)) => self.no_fine_levels(&error),
+            None => {}
+        }
+        (0..TILE_BINS as u64).map(|at| Some(row.coarse.bin(level, first.saturating_add(at)))).collect()
+    }
+
+    /// Says, once, that fine levels are not to be had.
+    fn no_fine_levels(&self, error: &io::Error) {
+        const WHAT: &str = "the fine levels of the timeline cannot be kept or read";
+        self.news.change(|known| {
+            if !known.notices.iter().any(|notice| notice.starts_with(WHAT)) {
+                known.notices.push(format!("{WHAT}: {error}"));
+            }
+        });
+    }
+
+    /// Puts the fine levels of a row into the file. What cannot be written is counted from events when it is shown.
+    fn row(&self, mut tiles: LocationTiles) -> Row {
+        let log2 = tiles.finest();
+        let levels = tiles.take_fine(self.n_bins_max);
+        if levels.is_empty() {
+            return Row { fine: Vec::new(), coarse: tiles };
+        }
+        let file = self.fine.get_or_init(|| match FineFile::temporary() {
+            Ok(file) => Some(file),
+            Err(error) => {
+                self.no_fine_levels(&error);
+                None
+            }
+        });
+        let Some(file) = file else { return Row { fine: Vec::new(), coarse: tiles } };
+        let appended = (log2..).zip(&levels).map(|(log2, level)| file.append(log2, level));
+        let fine = appended.collect::<io::Result<Vec<_>>>().unwrap_or_else(|error| {
+            self.no_fine_levels(&error);
+            Vec::new()
+        });
+        Row { fine, coarse: tiles }
     }
 
     /// Whether a row of the block has finer events than bins of this level show.
@@ -111,13 +210,13 @@ impl TileStore {
     /// The finest level that any row has; `None` without rows.
     pub fn finest(&self) -> Option<u32> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        inner.tiles.iter().flatten().map(LocationTiles::finest).min()
+        inner.tiles.iter().flatten().map(Row::finest).min()
     }
 
     /// From the first enter to the last leave of a location, if it was read.
     pub fn span(&self, location: LocationId) -> Option<(Ticks, Ticks)> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        Some(inner.tiles.get(*self.rows.get(&location)?)?.as_ref()?.span())
+        Some(inner.tiles.get(*self.rows.get(&location)?)?.as_ref()?.coarse.span())
     }
 
     /// Tiles with the call paths of the run in place of those of their location.
@@ -144,10 +243,11 @@ impl TileStore {
     }
 
     /// Shows what an earlier pass made, all at once.
-    pub fn restore(&self, Saved { tree, mut tiles, notices }: Saved) {
+    pub fn restore(&self, Saved { tree, mut tiles, notices }: Saved, fine: FineFile) {
+        self.keep_fine_in(fine);
         let n_rows = self.rows.len();
         tiles.resize_with(n_rows, || None);
-        let end = tiles.iter().flatten().map(|tiles| tiles.span().1).max().unwrap_or_default();
+        let end = tiles.iter().flatten().map(|row| row.coarse.span().1).max().unwrap_or_default();
         let n_call_paths = tree.len();
         *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles };
         self.news.change(|known| {
@@ -190,7 +290,7 @@ pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>]) -> Vec
     bytes.extend((n_rows as u16).to_le_bytes());
     bytes.extend((n_bins as u16).to_le_bytes());
     for bin in bins {
-        let path = bin.and_then(|bin| bin.call_path).map_or(NOTHING, |path| path.0);
+        let path = bin.and_then(Bin::call_path).map_or(NOTHING, |path| path.0);
         bytes.extend(path.to_le_bytes());
     }
     for share in 0..N_SHARES {
@@ -203,7 +303,7 @@ impl Sink for TileStore {
     fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
         let Some(&row) = self.rows.get(&location) else { return };
         let end = tiles.span().1;
-        let tiles = self.renumbered(tiles, paths);
+        let tiles = self.row(self.renumbered(tiles, paths));
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
             inner.tiles[row] = Some(tiles);
@@ -252,5 +352,26 @@ mod tests {
         assert_eq!((share(0, 1), share(0, 2), share(1, 3)), (255, 0, 255));
         assert_eq!(tile.len(), 8 + 2 * TILE_BINS * 8);
         assert_eq!((store.tile(1, 0, 1), store.tile(64, 0, 0)), (None, None));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_costs_fine_levels_and_is_said_once() {
+        let calls: String =
+            (1..2000).map(|at| format!(", enter a @{}, leave @{}", 2 * at, 2 * at + 1)).collect();
+        let trace = ToyTrace::new(&format!("0: enter main @0{calls}, leave @4000"));
+        let news = Arc::<News>::default();
+        let store = TileStore::new(&[LocationId(0)], 1.0, Arc::clone(&news)).with_bins_in_memory(64);
+        let store = Arc::new(store);
+        let full = std::fs::File::options().read(true).write(true).open("/dev/full").unwrap();
+        store.keep_fine_in(FineFile::new(full, 0));
+        run(&trace, Tiles::new(vec![0; 8].into()).into_sink(store.clone()));
+        let known = news.known();
+        assert_eq!(known.n_done, 1);
+        assert_eq!(known.notices.len(), 1, "{:?}", known.notices);
+        assert!(known.notices[0].contains("cannot be kept or read"), "{:?}", known.notices);
+        // What is left is coarse, so finer tiles are counted from the events.
+        assert!(store.is_coarse(3, 0) && !store.is_coarse(6, 0));
+        assert!(store.tile(6, 0, 0).is_some());
     }
 }

@@ -22,6 +22,7 @@ mod peers;
 mod ranks;
 mod scale;
 mod table;
+mod view;
 
 use crate::runner::{output, run as run_command};
 use crate::{setup, workspace};
@@ -51,7 +52,7 @@ const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
 /// What can be measured separately, in the order of the table.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "decoding",
     "operations",
     "ranks",
@@ -65,6 +66,7 @@ const SECTIONS: [&str; 13] = [
     "causes",
     "correlate",
     "cube",
+    "view",
 ];
 
 /// `cargo xtask bench [--quick] [SECTION …]`
@@ -164,6 +166,7 @@ impl Bench {
             "causes" => causes::rows(root, ouzel, &self.ours.examples),
             "correlate" => correlate::rows(root, quick, rounds, skipped),
             "cube" => cube::rows(root, ouzel, python, &self.ours.cubex),
+            "view" => view::rows(root, ouzel, quick, skipped),
             _ => anyhow::bail!("no section {section:?}"),
         }
     }

@@ -1,0 +1,134 @@
+// Figures of the viewer for `cargo xtask bench view`, as one line of JSON: node measure.mjs OUZEL TRACE CACHE
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { FLAGS, REPOSITORY } from "./browser.mjs";
+
+const [program, trace, cache] = process.argv.slice(2);
+const FRAMES = 200;
+const ROUNDS = 20;
+const WIDTH = 1600;
+/** A pass over 10⁹ events takes minutes; a server that does not come to its end must not hold the bench. */
+const MOST_MS = 30 * 60 * 1000;
+
+const now = () => performance.now();
+const sorted = (values) => [...values].sort((a, b) => a - b);
+const quantile = (values, q) => sorted(values)[Math.min(values.length - 1, Math.floor(values.length * q))];
+
+/** `ouzel view`, its address, and what the system counts of it. */
+async function start() {
+  const begin = now();
+  const child = spawn(program, ["view", trace, "--no-open", "--cache", cache], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
+  let said = "";
+  const url = await new Promise((done, fail) => {
+    const hear = (text) => {
+      said += text;
+      const found = /http:\/\/\S+/.exec(said);
+      if (found) done(found[0]);
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    child.on("exit", () => fail(new Error(said)));
+  });
+  const file = (name) => readFileSync(`/proc/${child.pid}/${name}`, "utf8");
+  return {
+    url,
+    seconds: () => (now() - begin) / 1000,
+    peakBytes: () => 1024 * Number(/VmHWM:\s+(\d+)/.exec(file("status"))[1]),
+    // User and system time, in ticks of a hundredth of a second.
+    processorSeconds: () => file("stat").split(") ")[1].split(" ").slice(11, 13).reduce((sum, each) => sum + Number(each), 0) / 100,
+    end: () => new Promise((done) => { child.on("exit", done); child.kill("SIGINT"); }),
+  };
+}
+
+const json = async (server, path) => (await fetch(server.url + path)).json();
+
+/** Waits until all rows of the timeline are there. */
+async function complete(server) {
+  const until = now() + MOST_MS;
+  for (let status = await json(server, "api/status"); ; status = await json(server, `api/status?since=${status.generation}`)) {
+    if (status.tiles.complete) return status;
+    if (until < now()) throw new Error("the timeline does not become complete");
+  }
+}
+
+/** All tiles of the whole run at one bin a pixel or finer, row after row, as the page asks for them; milliseconds. */
+async function fullView(server, { tiles, locations }, status) {
+  const bins = 256;
+  const level = Math.max(0, status.tiles.n_levels - 1 - Math.ceil(Math.log2(WIDTH / bins)));
+  const nTiles = Math.ceil(status.time_ns[1] / status.tiles.bin0_ns / 2 ** level / bins);
+  const nBlocks = Math.ceil(Math.min(locations, 256) / tiles.rows);
+  const begin = now();
+  let bytes = 0;
+  for (let block = 0; block < nBlocks; block += 1) {
+    const row = Array.from({ length: nTiles }, (_, tile) => fetch(`${server.url}api/tile?level=${level}&tile=${tile}&block=${block}`));
+    for (const answer of await Promise.all(row)) bytes += (await answer.arrayBuffer()).byteLength;
+  }
+  return { ms: now() - begin, bytes };
+}
+
+const folderBytes = (folder) => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+
+async function open(browser, server) {
+  const page = await browser.newPage({ viewport: { width: WIDTH, height: 900 } });
+  page.setDefaultTimeout(MOST_MS);
+  const counted = { bytes: 0 };
+  const wire = await page.context().newCDPSession(page);
+  await wire.send("Network.enable");
+  wire.on("Network.loadingFinished", ({ encodedDataLength }) => (counted.bytes += encodedDataLength));
+  await page.goto(server.url);
+  await page.waitForFunction(() => window.ouzel !== undefined);
+  await page.evaluate(() => window.ouzel.ready);
+  return { page, counted };
+}
+
+rmSync(cache, { recursive: true, force: true });
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+
+// The pass alone: a page would ask for the report meanwhile.
+const first = await start();
+const status = await complete(first);
+const build = { seconds: first.seconds(), processorSeconds: first.processorSeconds() };
+const peakAfterPass = first.peakBytes();
+const { tiles, locations } = await json(first, "api/meta");
+const shape = { tiles, locations: locations.length };
+const cold = await fullView(first, shape, status);
+const warm = [];
+for (let round = 0; round < ROUNDS; round += 1) warm.push((await fullView(first, shape, status)).ms);
+const peakOfTiles = first.peakBytes();
+await first.end();
+
+// The second start, from the cache: what its first view costs on the wire, frames, memory with all that the page asks.
+const second = await start();
+const shown = await open(browser, second);
+const secondStart = second.seconds();
+await shown.page.evaluate(() => window.ouzel.settled());
+const wireBytes = shown.counted.bytes;
+const frames = await shown.page.evaluate((n) => window.ouzel.frames(n), FRAMES);
+const peakOfUse = second.peakBytes();
+await shown.page.close();
+await second.end();
+const cacheBytes = folderBytes(cache);
+
+// The first start, as its user sees it.
+rmSync(cache, { recursive: true });
+const third = await start();
+await open(browser, third);
+const firstPicture = third.seconds();
+await third.end();
+await browser.close();
+
+console.log(JSON.stringify({
+  first_picture_seconds: firstPicture,
+  build_seconds: build.seconds,
+  build_processor_seconds: build.processorSeconds,
+  peak_bytes_of_tiles: Math.max(peakAfterPass, peakOfTiles),
+  peak_bytes_of_use: peakOfUse,
+  cache_bytes: cacheBytes,
+  cold_view_seconds: cold.ms / 1000,
+  warm_view_seconds: quantile(warm, 0.5) / 1000,
+  frame_95_seconds: quantile(frames, 0.95) / 1000,
+  wire_bytes: wireBytes,
+  second_start_seconds: secondStart,
+}));
