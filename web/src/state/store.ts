@@ -16,9 +16,16 @@ const ONE_MOVE_MS = 700;
 export type Place = Pick<State, "time_ns" | "brush_ns" | "ranks" | "call_path" | "focus" | "findings_index">;
 
 /** Everything the page knows: the data, what is shown of it, and what is under the pointer. */
+/** Pauses between two looks at a server that reads. */
+const FIRST_PAUSE_MS = 20;
+const LAST_PAUSE_MS = 1000;
+/** Tiles of an incomplete timeline are asked for anew when a quarter of it has come since, or after this. */
+const LAST_REFRESH_MS = 5000;
+
 export class Store {
   readonly state: Signal<State>;
   readonly status = signal<Status | null>(null);
+  private refreshed = { done: 0, at: 0 };
   readonly error = signal<string | null>(null);
   readonly pathsKnown = signal(0);
   readonly trail = signal<Place[]>([]);
@@ -131,6 +138,7 @@ export class Store {
   /** Follows the server's news until the page closes. */
   async follow(): Promise<void> {
     let generation = 0;
+    let pause = FIRST_PAUSE_MS;
     for (let wait = 500; !this.ended; ) {
       try {
         const status = await this.source.status(generation);
@@ -140,6 +148,8 @@ export class Store {
         if (wait !== 500) this.error.value = null;
         wait = 500;
         if (status.generation === generation) await sleep(250);
+        // While locations come by the thousand, each of them is no news; the first ones are.
+        if (!status.tiles.complete) await sleep((pause = Math.min(LAST_PAUSE_MS, pause * 1.5)));
         generation = status.generation;
         if (status.report?.startsWith("failed")) this.error.value = status.report;
       } catch (error) {
@@ -155,7 +165,13 @@ export class Store {
   }
 
   private learnTiles({ generation, tiles, time_ns }: Status): void {
-    this.tiles.generation = generation;
+    const { done, complete } = tiles;
+    const last = this.refreshed;
+    // Each time, all tiles in view are sent again.
+    if (complete || done >= 1.25 * last.done || performance.now() >= last.at + LAST_REFRESH_MS) {
+      this.tiles.generation = generation;
+      this.refreshed = { done, at: performance.now() };
+    }
     const { meta } = this;
     if (time_ns) meta.time_ns = time_ns;
     const known = meta.tiles;
