@@ -55,8 +55,8 @@ impl RegionNames {
         let of_key = self.recorded.get(&common_key(&region)).map(Vec::as_slice).unwrap_or_default();
         let line = |&&id: &&u64| self.list.get(id as usize).is_some_and(|it| it.line == region.line);
         match (of_key, of_key.iter().find(line)) {
-            (_, Some(&id)) | (&[id], None) if region.role != RegionRole::Loop => id,
             (_, Some(&id)) => id,
+            (&[id], None) if region.role != RegionRole::Loop => id,
             _ => self.id(region),
         }
     }
@@ -67,19 +67,26 @@ impl RegionNames {
             let mut pairs = BTreeMap::new();
             for entry in &piece.entries {
                 if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
-                    let key = common_key(&region);
-                    let is_known = region.file.is_empty() || region.paradigm != Paradigm::User;
-                    let id = self.id(region);
-                    pairs.insert(u64::from(number), id);
-                    let same = (!is_known).then(|| self.recorded.entry(key).or_default());
-                    if let Some(same) = same.filter(|same| !same.contains(&id)) {
-                        same.push(id);
-                    }
+                    pairs.insert(u64::from(number), self.recorded_id(region));
                 }
             }
             pairs.into_iter().collect()
         };
         pieces.iter().map(of_piece).collect()
+    }
+
+    /// The number of a recorded region, which sampled ones of the same code get, too.
+    fn recorded_id(&mut self, region: RunRegion) -> u64 {
+        let may_be_sampled = !region.file.is_empty() && region.paradigm == Paradigm::User;
+        let key = common_key(&region);
+        let id = self.id(region);
+        if may_be_sampled {
+            let same = self.recorded.entry(key).or_default();
+            if !same.contains(&id) {
+                same.push(id);
+            }
+        }
+        id
     }
 
     /// With the numbers of processes.
