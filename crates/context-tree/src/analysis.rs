@@ -8,6 +8,7 @@ use crate::output::{ContextTreesOutput, TreeGroup};
 use crate::partial::{Alike, Halving};
 use crate::sample_tree::{LocationSamples, SampleDoubts, SampleTiming, SampledPaths};
 use ouzel_analyses::peers::{PeerGroups, PeerKind};
+use ouzel_analyses::phases::{AnchorCounter, IterationParts, PartRules};
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, SelectionCx};
 use ouzel_model::{Content, Contents, EventChunk, EventKind, Needs, Remap, Ticks};
@@ -21,6 +22,8 @@ pub struct ContextTrees {
     pub semantics: Semantics,
     /// Time between samples, where neither the trace nor its samples say it right.
     pub period: Option<Ticks>,
+    /// Which synchronisations end which parts of iterations, where those of one place are not alike.
+    pub parts: Option<IterationParts>,
 }
 
 impl Question for ContextTrees {
@@ -30,8 +33,12 @@ impl Question for ContextTrees {
     fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<ContextTreesFold> {
         let is_anchor = |region| self.semantics.class(region).category == Category::Synchronization;
         let anchors = cx.definitions.regions.iter().map(is_anchor).collect();
+        let peers = PeerGroups::new(cx);
+        let parts = self.parts.as_ref();
         Arc::new(ContextTreesFold {
-            peers: PeerGroups::new(cx),
+            parts: parts
+                .map_or_else(Vec::new, |parts| PartRules::by_group(parts, cx, &peers, &self.semantics)),
+            peers,
             assembler: Arc::new(Assembler::new(cx.definitions, anchors)),
             paths: Arc::new(SampledPaths::new(cx.definitions, self.period)),
         })
@@ -42,6 +49,8 @@ impl Question for ContextTrees {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ContextTreesFold {
     peers: PeerGroups,
+    /// By peer group; empty if none has parts.
+    parts: Vec<Option<PartRules>>,
     assembler: Arc<Assembler>,
     paths: Arc<SampledPaths>,
 }
@@ -55,6 +64,8 @@ pub struct FoldedMember {
     group: usize,
     member: u32,
     builder: Builder,
+    /// What synchronises all peers, if the iterations of the group have parts.
+    counter: AnchorCounter,
     /// Only until the first enter, as exact events make samples useless, unless the code shows loops around both.
     samples: Option<LocationSamples>,
 }
@@ -77,8 +88,39 @@ impl ContextTreesFold {
         Merger::exact(order, Over::Locations)
     }
 
+    fn parts_of(&self, group: usize) -> Option<&PartRules> {
+        self.parts.get(group).and_then(Option::as_ref)
+    }
+
     fn n_members(&self, group: usize) -> u32 {
         self.peers.groups().get(group).map_or(0, |group| group.members.len() as u32)
+    }
+}
+
+/// The calls of a chunk, each synchronisation with the part of an iteration that it ends.
+fn fold_parts(builder: &mut Builder, counter: &mut AnchorCounter, rules: &PartRules, chunk: &EventChunk<'_>) {
+    let mut collectives = chunk.collectives.iter();
+    let regions = chunk.region.iter().zip(chunk.regions_shown());
+    for ((&time, &kind), (&region, shown)) in chunk.time.iter().zip(chunk.kind).zip(regions) {
+        match kind {
+            EventKind::Enter => {
+                counter.enter(rules, region, region != *shown);
+                builder.enter(region, time.0);
+            }
+            EventKind::Leave => {
+                if let Some(part) = counter.leave(rules) {
+                    builder.set_part(part);
+                }
+                builder.leave(time.0);
+            }
+            EventKind::CollectiveEnd => {
+                let Some(collective) = collectives.next() else { continue };
+                if collective.request.is_none() {
+                    counter.collective(rules, collective.comm);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
@@ -90,7 +132,8 @@ impl Analysis for ContextTreesFold {
     const PARTIAL_VERSION: u32 = 3;
 
     fn needs(&self) -> Needs {
-        if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES }
+        let needs = if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES };
+        if self.parts.is_empty() { needs } else { needs.union(Needs::COLLECTIVES) }
     }
 
     fn speaks_of(&self) -> Contents {
@@ -111,7 +154,8 @@ impl Analysis for ContextTreesFold {
             _ => SampleTiming::Periodic,
         };
         let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone(), timing));
-        Some(Box::new(FoldedMember { group, member: member as u32, builder, samples }))
+        let counter = AnchorCounter::default();
+        Some(Box::new(FoldedMember { group, member: member as u32, builder, counter, samples }))
     }
 
     fn fold(&self, local: &mut ContextTreesLocal, chunk: &EventChunk<'_>) {
@@ -128,6 +172,9 @@ impl Analysis for ContextTreesFold {
             }
         }
         let builder = &mut local.builder;
+        if let Some(rules) = self.parts_of(local.group) {
+            return fold_parts(builder, &mut local.counter, rules, chunk);
+        }
         for ((&time, &kind), &region) in chunk.time.iter().zip(chunk.kind).zip(chunk.region) {
             match kind {
                 EventKind::Enter => builder.enter(region, time.0),
@@ -145,7 +192,7 @@ impl Analysis for ContextTreesFold {
         into: &mut ContextTreesPartial,
     ) {
         let Some(local) = local else { return };
-        let FoldedMember { group, member, builder, samples } = *local;
+        let FoldedMember { group, member, builder, samples, .. } = *local;
         let one = match samples.and_then(LocationSamples::finish) {
             Some(samples) => {
                 into.doubts.add(samples.doubts);

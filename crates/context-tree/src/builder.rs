@@ -37,6 +37,14 @@ struct OpenToken {
     has_anchor: bool,
 }
 
+/// What blocks and other children are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ChildKey {
+    token: Token,
+    /// The part of an iteration that the last synchronisation in it ends; 0 without a synchronisation or without parts.
+    part: u32,
+}
+
 /// What a token represents.
 #[derive(Debug)]
 enum Aux {
@@ -56,13 +64,15 @@ pub struct Builder {
     at: Vec<u64>,
     aux: Vec<Aux>,
     open: Vec<OpenToken>,
-    recogniser: Recogniser<Token>,
+    recogniser: Recogniser<ChildKey>,
     loop_ids: LoopIds,
     growing: Vec<Option<Box<Iterations>>>,
     /// Indices of [`Aux::Growing`], ascending.
     growing_aux: Vec<u32>,
     /// When the last token came.
     last: u64,
+    /// The part of an iteration that the last synchronisation ended; 0 where synchronisations of one place are alike.
+    part: u32,
 }
 
 /// Tokens of loops.
@@ -78,15 +88,16 @@ impl LoopIds {
     }
 
     /// The token of a loop over children of these tokens.
-    fn token(&mut self, body: &[Token]) -> Token {
-        let (key, level) = loop_key(body.iter().map(|&token| self.id(token)));
+    fn token(&mut self, body: &[ChildKey]) -> ChildKey {
+        let (key, level) = loop_key(body.iter().map(|child| self.id(child.token)));
         let id = StaticId::FoundLoop { key, level };
         let next = LOOPS + self.ids.len() as Token;
         let token = *self.tokens.entry(id).or_insert(next);
         if token == next {
             self.ids.push(id);
         }
-        token
+        // Like a block, a loop is of the part that its iterations begin with.
+        ChildKey { token, part: body.first().map_or(0, |child| child.part) }
     }
 }
 
@@ -108,7 +119,13 @@ impl Builder {
             growing: Vec::new(),
             growing_aux: Vec::new(),
             last: 0,
+            part: 0,
         }
+    }
+
+    /// The call that is left next synchronises, and ends this part of an iteration.
+    pub fn set_part(&mut self, part: u32) {
+        self.part = part;
     }
 
     /// A region is entered.
@@ -156,10 +173,11 @@ impl Builder {
     #[inline]
     fn child(&mut self, child: OpenToken) {
         let OpenToken { key, start, has_anchor, .. } = child;
+        let key = ChildKey { token: key, part: if has_anchor { self.part } else { 0 } };
         let caller = self.open.len() - 1;
         let scope = self.open[caller].scope;
         let Builder { recogniser, loop_ids, .. } = self;
-        let loop_token = |body: &[Token]| loop_ids.token(body);
+        let loop_token = |body: &[ChildKey]| loop_ids.token(body);
         // Marks are passed by value: a mark in memory is written in halves and read as a whole, which stalls.
         let start = match recogniser.settle_stretch(scope, Some(key), start, loop_token) {
             Some(grown) => self.take(grown, start),
@@ -184,7 +202,7 @@ impl Builder {
     }
 
     #[inline(never)]
-    fn anchor(&mut self, caller: usize, key: Token, start: Mark) -> Option<Grown> {
+    fn anchor(&mut self, caller: usize, key: ChildKey, start: Mark) -> Option<Grown> {
         let scope = self.open[caller].scope;
         let mut block_start = self.recogniser.stretch_start(scope).unwrap_or(start);
         let Builder { recogniser, loop_ids, .. } = self;
@@ -221,11 +239,13 @@ impl Builder {
         let Grown { found: index, end, .. } = grown;
         let found = self.recogniser.found(index);
         let is_new = found.slot.is_none();
-        if is_new && found.starts.len() < TAKEN_FROM {
+        // What stays in the array is recognised again, without parts.
+        let has_parts = found.body.iter().any(|child| child.part != 0);
+        if is_new && found.starts.len() < TAKEN_FROM && !has_parts {
             return behind;
         }
         let mut starts = std::mem::take(&mut found.starts);
-        let (key, is_anchored, first_key) = (found.key, found.is_anchored, found.body[0]);
+        let (key, is_anchored, first_key) = (found.key.token, found.is_anchored, found.body[0].token);
         if is_new {
             found.slot = Some(self.growing.len() as u32);
             self.growing.push(Some(Box::new(Iterations::new(key))));

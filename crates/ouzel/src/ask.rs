@@ -12,6 +12,7 @@
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::phases::{PlanKeys, replaced};
+use crate::trees::TreeKeys;
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
@@ -329,7 +330,10 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<ContextTreesOutput>, AskError> {
-        self.ask(ContextTrees { semantics: semantics.clone(), period: None }, options)
+        self.context_trees_of(
+            ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() },
+            options,
+        )
     }
 
     /// Which locations are alike, and in which call paths the others differ; `semantics` says what regions mean.
@@ -341,7 +345,7 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<Clusters>, AskError> {
-        self.clusters_of(ContextTrees { semantics: semantics.clone(), period: None }, options)
+        self.clusters_of(ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() }, options)
     }
 
     /// [`clusters`](Self::clusters) of these trees.
@@ -355,10 +359,11 @@ impl Trace {
     ) -> Result<Answer<Clusters>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let trees = set.add(trees);
+        let keys = TreeKeys::add_to(&mut set, trees);
         let profile = set.add(CallPathProfile);
         let mut pass = self.run(&set, options)?;
-        let (trees, profile) = (pass.outputs.take(&trees)?, pass.outputs.take(&profile)?);
+        let trees = keys.take(&mut pass, self, options)?;
+        let profile = pass.outputs.take(&profile)?;
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
     }
 
@@ -393,20 +398,22 @@ impl Trace {
         let _filter = &options.filter;
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
-        let trees = (beside != Beside::Nothing)
-            .then(|| set.add(ContextTrees { semantics: semantics.clone(), period: None }));
+        let question = || ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() };
+        let trees = (beside != Beside::Nothing).then(|| set.add(question()));
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
         let keys = PlanKeys::add_to(&mut set, definitions, semantics);
         let mut pass = self.run(&set, options)?;
-        let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let trees: Option<ContextTreesOutput> = trees.map(|key| pass.outputs.take(&key)).transpose()?;
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         let inputs = keys.take(&mut pass)?;
         if let Some((phases, notices)) = self.planned_phases(material.phases(), inputs, semantics, options)? {
             material.set_phases(phases, replaced(material.notices(), &notices));
         }
+        let trees =
+            trees.map(|trees| self.with_parts(trees, question(), material.phases(), options)).transpose()?;
         self.add_dependencies(&mut material, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));

@@ -1,5 +1,6 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
 
+use crate::trees::TreeKeys;
 use crate::phases::PlanKeys;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
@@ -77,13 +78,14 @@ impl Trace {
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = *per == Some(PartKind::Cluster);
-        let trees = wants_trees.then(|| set.add(ContextTrees { semantics: semantics.clone(), period: None }));
+        let question = || ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() };
+        let trees = wants_trees.then(|| TreeKeys::add_to(&mut set, question()));
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;
         let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
         let devices = devices.map(|key| pass.outputs.take(&key)).transpose()?;
         let phases = phases.map(|key| pass.outputs.take(&key)).transpose()?;
-        let trees = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let trees = trees.map(|keys| keys.take(&mut pass, self, options)).transpose()?;
         let inputs = keys.map(|keys| keys.take(&mut pass)).transpose()?.flatten();
         let phases = match phases {
             Some(phases) => match self.planned_phases(&phases, inputs, semantics, options)? {

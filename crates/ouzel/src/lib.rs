@@ -42,6 +42,7 @@ mod repaired;
 mod root_causes;
 pub mod rules;
 mod severity_cube;
+mod trees;
 mod variations;
 mod what_if;
 pub mod workers;

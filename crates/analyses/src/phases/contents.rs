@@ -23,49 +23,69 @@ const LEAST_TURNS: usize = 3;
 /// Share of the phases that must agree.
 const AGREE: (usize, usize) = (9, 10);
 
+/// The part of the phases that are alike by their anchors.
+pub(super) const FIRST_PART: u32 = 1;
+/// The part of a phase that comes before the loop.
+const BEFORE: u32 = u32::MAX;
+
 impl Structure {
     /// The loops of a group's phases. Phases are alike if the call path of their anchor is the same, and what is called
     /// in them is not another part of an iteration.
     pub fn new(group: &PhaseGroup) -> Self {
-        let key = |phase: &Phase| phase.anchor.map_or(u32::MAX, |anchor| anchor.call_path.0);
-        let by_anchor: Vec<u32> = group.phases.iter().map(key).collect();
+        let by_anchor = by_anchor(group);
         let structure = Structure::of_sequence(&by_anchor);
-        match divided(group, &structure, &by_anchor) {
-            Some(sequence) => Structure::of_sequence(&sequence),
+        match divided(group, &structure) {
+            Some(parts) => Structure::of_sequence(&numbered(&by_anchor, &parts)),
             None => structure,
         }
     }
 }
 
-/// The sequence in which phases of one anchor have several numbers, if any has; `sequence` has one for each anchor.
-fn divided(group: &PhaseGroup, structure: &Structure, sequence: &[u32]) -> Option<Vec<u32>> {
-    if structure.slots_are_merged {
-        return None;
-    }
-    // Number of the anchor and of the part, to the new number.
+/// The part of an iteration that each phase is; `None` if all phases of one anchor are alike.
+pub(super) fn parts(group: &PhaseGroup) -> Option<Vec<u32>> {
+    divided(group, &Structure::of_sequence(&by_anchor(group)))
+}
+
+/// For each phase the call path of its anchor.
+fn by_anchor(group: &PhaseGroup) -> Vec<u32> {
+    let key = |phase: &Phase| phase.anchor.map_or(u32::MAX, |anchor| anchor.call_path.0);
+    group.phases.iter().map(key).collect()
+}
+
+/// The sequence in which each part of each anchor has a number. The first part keeps that of the anchor.
+fn numbered(by_anchor: &[u32], parts: &[u32]) -> Vec<u32> {
+    let unused = by_anchor.iter().filter(|it| **it != u32::MAX).max().map_or(0, |most| most + 1);
     let mut numbers: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut divided: Vec<u32> = sequence.to_vec();
-    let unused = sequence.iter().filter(|it| **it != u32::MAX).max().map_or(0, |most| most + 1);
-    let mut number = |anchor: u32, part: u32| {
+    let number = |(&anchor, &part): (&u32, &u32)| {
+        if part == FIRST_PART {
+            return anchor;
+        }
         let next = unused + numbers.len() as u32;
         *numbers.entry((anchor, part)).or_insert(next)
     };
+    by_anchor.iter().zip(parts).map(number).collect()
+}
+
+/// The part that each phase is, if any is another than the first.
+fn divided(group: &PhaseGroup, structure: &Structure) -> Option<Vec<u32>> {
+    if structure.slots_are_merged {
+        return None;
+    }
+    let mut parts = vec![FIRST_PART; group.phases.len()];
     for slot in structure.slots.iter().filter(|slot| !slot.loops.is_empty()) {
-        let anchor = sequence[slot.phases[0] as usize];
         for run in runs(structure, slot) {
             let before = usize::from(comes_before(group, run));
             if before == 1 {
-                divided[run[0] as usize] = number(anchor, u32::MAX);
+                parts[run[0] as usize] = BEFORE;
             }
             let run = &run[before..];
             let turn = if is_alone(structure, slot) { turn(group, run) } else { 1 };
-            // The first part keeps the number of the anchor.
-            for (i, &phase) in run.iter().enumerate().filter(|(i, _)| i % turn != 0) {
-                divided[phase as usize] = number(anchor, (i % turn) as u32);
+            for (i, &phase) in run.iter().enumerate() {
+                parts[phase as usize] = FIRST_PART + (i % turn) as u32;
             }
         }
     }
-    (divided != sequence).then_some(divided)
+    parts.iter().any(|&part| part != FIRST_PART).then_some(parts)
 }
 
 /// Whether the slot is all that its loop has.
@@ -83,7 +103,8 @@ fn runs<'s>(structure: &Structure, slot: &'s Slot) -> Vec<&'s [u32]> {
     slot.phases.chunk_by(is_next).collect()
 }
 
-/// Whether the first phase lacks the call path whose own work takes most of the time of the others.
+/// Whether the first phase lacks the call path whose own work takes most of the time of the others, and its
+/// synchronisation is not that of the first iteration.
 fn comes_before(group: &PhaseGroup, run: &[u32]) -> bool {
     let Some((&first, others)) = run.split_first().filter(|(_, others)| 2 <= others.len()) else {
         return false;
@@ -104,7 +125,23 @@ fn comes_before(group: &PhaseGroup, run: &[u32]) -> bool {
         return false;
     };
     let is_there = |cell: &Cell| cell.call_path == main && (0 < cell.n_visits || 0 < cell.exclusive.sum.0);
-    !group.cells_of(first).iter().any(is_there)
+    !group.cells_of(first).iter().any(is_there) && !is_rotated(group, run, main)
+}
+
+/// Whether iterations begin before their synchronisation and end behind it, as steps do that agree on their length before
+/// they compute: a call that is open at the end of the first phase ends in the second, is made in the others, too, and has
+/// as much work in them as `main`.
+fn is_rotated(group: &PhaseGroup, run: &[u32], main: CallPathId) -> bool {
+    let (first, others) = (run[0], &run[1..]);
+    let is_open = |cell: &&Cell| is_work(cell.call_path) && cell.n_visits == 0 && 0 < cell.inclusive.sum.0;
+    group.cells_of(first).iter().filter(is_open).any(|open| {
+        let spans = |&&phase: &&u32| {
+            let cell = |path| group.cells_of(phase).iter().find(|it| it.call_path == path && !it.subset);
+            let work = cell(main).map_or(0, |it| it.busy.sum.0);
+            cell(open.call_path).is_some_and(|it| 0 < it.n_visits && work <= it.busy.sum.0)
+        };
+        spans(&&others[0]) && others.len() * AGREE.0 <= others.iter().filter(spans).count() * AGREE.1
+    })
 }
 
 fn is_work(path: CallPathId) -> bool {
@@ -177,6 +214,29 @@ mod tests {
         let found = structure(&["setup", "step", "step", "step", "step"]);
         assert_eq!(found.loops[0].n_iterations, [4]);
         assert_eq!(found.slots.iter().map(|slot| slot.phases.len()).collect::<Vec<_>>(), [1, 4, 1]);
+    }
+
+    #[test]
+    fn the_first_of_steps_that_begin_with_their_synchronisation_is_an_iteration() {
+        let mut text = String::new();
+        for rank in 0..2 {
+            write!(text, "{rank}: enter main @0, enter setup @0, leave @30").unwrap();
+            for step in 0..5 {
+                let at = 30 + step * 20;
+                write!(
+                    text,
+                    ", enter step @{at}, enter MPI_Allreduce @{at}, leave @{}, enter work @{}, leave @{}, leave @{}",
+                    at + 2,
+                    at + 2,
+                    at + 20,
+                    at + 20
+                )
+                .unwrap();
+            }
+            writeln!(text, ", leave @131").unwrap();
+        }
+        let output = run(&ToyTrace::new(&text), Phases::default());
+        assert_eq!(Structure::new(&output.groups[0]).loops[0].n_iterations, [5]);
     }
 
     #[test]

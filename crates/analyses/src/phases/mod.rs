@@ -27,6 +27,7 @@ mod fold;
 mod local;
 mod noise;
 mod output;
+mod parts;
 mod periods;
 mod plan;
 mod planned;
@@ -47,6 +48,7 @@ pub use noise::{Noise, Uncertainty};
 pub use output::{
     AlignedBy, Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat,
 };
+pub use parts::{AnchorCounter, IterationParts, PartRules};
 pub use periods::{SamplePeriod, SamplePeriods, SamplePeriodsOutput};
 pub use plan::AnchorPlan;
 pub use sightings::{AnchorSightings, AnchorSightingsFold, GroupSightings, SightingsOutput};

@@ -128,6 +128,71 @@ fn check(archive: &Path) {
     }
 }
 
+/// The loop over calls of the main threads that a synchronisation ends, if it is not inside of another loop.
+fn is_ended_by(of: &Value, segment: &Value) -> bool {
+    let (path, sync) = (list(&of["call_path"]), segment["sync"].as_array().map_or(&[][..], Vec::as_slice));
+    let name = of["name"].as_str().and_then(|name| name.strip_prefix("loop~"));
+    let in_loop = |it: &Value| {
+        let (from, to) = (number(&segment["start_ns"]), number(&segment["end_ns"]));
+        let both = to.min(number(&it["end_ns"])).saturating_sub(from.max(number(&it["start_ns"])));
+        to - from < 2 * both
+    };
+    of["is_nested"] == false
+        && of["peers"] == "main_thread"
+        && sync.starts_with(path)
+        && sync.get(path.len()).is_some_and(|callee| callee.as_str() == name)
+        && list(&of["instances"]).iter().all(in_loop)
+}
+
+/// Numbers of the iterations of the outermost loop around a segment.
+fn iterations_of(segment: &Value) -> BTreeSet<u64> {
+    let iterations = segment["iterations"].as_array().map_or(&[][..], Vec::as_slice);
+    iterations.iter().filter_map(|it| it["iteration"].get(0)).map(number).collect()
+}
+
+/// How many loops of `iterations` were found to have as many iterations as the segments in them; findings do, too.
+fn check_iterations(archive: &Path) -> usize {
+    let of = archive.display().to_string();
+    let segments = json(archive, &["segments", "--all"])["data"].take();
+    let counts: BTreeSet<u64> =
+        list(&segments["segments"]).iter().map(|it| iterations_of(it).len() as u64).collect();
+    let report = json(archive, &["report"])["data"].take();
+    let is_exact =
+        segments["alignment"]["by"] == "synchronisations" && segments["alignment"]["complete"] == true;
+    for finding in list(&report["findings"]).iter().filter(|it| is_exact && it["iterations"].is_object()) {
+        let n = number(&finding["iterations"]["n_all"]);
+        assert!(counts.contains(&n), "{of}: {n} iterations, not {counts:?}: {finding}");
+    }
+    let loops = json(archive, &["iterations"])["data"].take();
+    let mut n_compared = 0;
+    for of_loop in list(&loops["loops"]).iter().filter(|_| is_exact) {
+        for segment in list(&segments["segments"]).iter().filter(|it| it["loop_depth"] == 1) {
+            if is_ended_by(of_loop, segment) {
+                let expected = iterations_of(segment).len() as u64;
+                for instance in list(&of_loop["instances"]) {
+                    let n = number(&instance["n_iterations"]);
+                    assert_eq!(n, expected, "{of}: {} and segment {}", of_loop["name"], segment["id"]);
+                }
+                n_compared += 1;
+            }
+        }
+    }
+    n_compared
+}
+
+#[test]
+fn loops_findings_and_segments_have_the_same_iterations() {
+    let mut n_compared = 0;
+    for archive in at_hand() {
+        if matches!(ran_on(&archive, &["segments"]).code, Some(0 | 2))
+            && !ran_on(&archive, &["report"]).out.is_empty()
+        {
+            n_compared += check_iterations(&archive);
+        }
+    }
+    assert!(10 < n_compared, "{n_compared} loops");
+}
+
 #[test]
 fn no_page_contradicts_itself() {
     let mut n_checked = 0;

@@ -47,7 +47,7 @@ fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
     let session = Session::open(common)?;
     let definitions = session.definitions();
     let period = args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns));
-    let trees = ContextTrees { semantics, period };
+    let trees = ContextTrees { semantics, period, ..ContextTrees::default() };
     let answer = session.answer(|trace, options| trace.clusters_of(trees.clone(), options))?;
     session.reply(
         &answer,

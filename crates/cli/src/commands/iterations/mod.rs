@@ -2,15 +2,14 @@
 
 pub mod page;
 
-use crate::args::{Common, OutputFormat, PeriodArgs, RuleArgs};
+use crate::args::{Common, PeriodArgs, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
-use crate::session::{Session, outcome, taken};
+use crate::session::Session;
 use clap::Args;
 use data::Data;
 use ouzel::context_tree::ContextTrees;
 pub use ouzel::diagnose::iterations as data;
-use ouzel::engine::AnalysisSet;
 
 pub const COMMAND: Command = Command::about_a_run::<IterationsArgs>("iterations", &[Need::Calls.always()]);
 
@@ -46,22 +45,19 @@ fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let definitions = session.definitions();
-    let mut set = AnalysisSet::default();
-    let key = set.add(ContextTrees {
-        semantics: semantics.clone(),
+    let question = ContextTrees {
+        semantics,
         period: args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns)),
-    });
-    let mut report = session.run(&set)?;
-    let trees = taken(report.outputs.take(&key), "iterations")?;
-    let run = report.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let data = Data::new(&trees, definitions, definitions.clock.ns_from_ticks(run));
-    match common.format {
-        OutputFormat::Json => session.write_json(report.coverage, &report.notices, &data)?,
-        OutputFormat::Csv | OutputFormat::Parquet => session.write_table(&data.table())?,
-        OutputFormat::Table | OutputFormat::Html => {
-            session.write_page(&page::lines(&session, &data, args.top))?;
-        }
-    }
-    session.tell(&report.notices);
-    Ok(outcome(&report.notices))
+        ..ContextTrees::default()
+    };
+    let answer = session.answer(|trace, options| trace.context_trees_of(question.clone(), options))?;
+    let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+    let run_time_ns = definitions.clock.ns_from_ticks(run);
+    let answer = answer.map(|trees| Data::new(&trees, definitions, run_time_ns));
+    session.reply(
+        &answer,
+        |data| data,
+        |data| data.table(),
+        |data, page| page.lines.extend(page::lines(&session, data, args.top)),
+    )
 }
