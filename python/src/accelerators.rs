@@ -1,19 +1,19 @@
 //! Operations about accelerators.
 
-use crate::arguments::choice;
+use crate::arguments::{bins as bins_of, choice};
 use crate::compare::{Gathered, gathered};
 use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
 use ouzel::waits::accelerators::{
-    KernelDifference, KernelsBy, KernelsPer, KernelsTable, StepsAsked, idle_table,
+    KernelDifference, KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked, idle_table,
 };
 use pyo3::prelude::*;
 
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.kernels")]
-    #[pyo3(signature = (*, by="kernel", table="rows", per=None, step=None, step_range=None))]
+    #[pyo3(signature = (*, by="kernel", table="rows", per=None, step=None, step_range=None, bins=50))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn kernels(
         &self,
@@ -23,6 +23,7 @@ impl Trace {
         per: Option<&str>,
         step: Option<u64>,
         step_range: Option<&str>,
+        bins: i64,
     ) -> PyResult<Table> {
         let by = kernels_by(by)?;
         let tables = [
@@ -34,8 +35,16 @@ impl Trace {
             ("communication", KernelsTable::Communication),
             ("stragglers", KernelsTable::Stragglers),
             ("steps", KernelsTable::Steps),
+            ("copy_sizes", KernelsTable::CopySizes),
+            ("queue_lengths", KernelsTable::QueueLengths),
+            ("launch_delay_ranges", KernelsTable::DelayRanges),
+            ("over_time", KernelsTable::OverTime),
+            ("copies_over_time", KernelsTable::CopiesOverTime),
+            ("memory", KernelsTable::Memory),
+            ("memory_operators", KernelsTable::MemoryByOperator),
         ];
         let which = choice("table", table, &tables)?;
+        let bins = bins_of(bins, "bins")?;
         let per = match per {
             None => KernelsPer::Run,
             Some(per) => choice("per", per, &[("step", KernelsPer::Step)])?,
@@ -44,7 +53,11 @@ impl Trace {
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
             let answer = trace.accelerators(&asked, options)?;
-            Ok(answer.map(|output| output.kernels(by, per, definitions).table(which, definitions)))
+            Ok(answer.map(|output| {
+                let is_over_time = matches!(which, KernelsTable::OverTime | KernelsTable::CopiesOverTime);
+                let over_time = is_over_time.then(|| output.over_time(bins, definitions));
+                KernelsOutput { over_time, ..output.kernels(by, per, definitions) }.table(which, definitions)
+            }))
         })
     }
 }

@@ -38,7 +38,7 @@ CALLS = {
     "breakdown": [[], ["--ranks", "0"], ["--host-code", "never"]],
     "imbalance": [[], ["--call-paths"]],
     "idle": [[], ["--per", "location"], ["--by", "cause"]],
-    "kernels": [[], ["--by", "operator"]],
+    "kernels": [[], ["--by", "operator"], ["--over-time", "5"]],
     "critical-path": [[], ["--ranks", "0-1"]],
     "timeline": [[], ["--ranks", "0-1"]],
     "lateness": [[], ["--ranks", "0-1"], ["--operations"]],

@@ -5,6 +5,7 @@ import json
 import pytest
 from conftest import SHARED
 from count_kernels import count
+from count_resources import count as count_resources
 from count_steps import count as count_steps
 
 TRACES = [
@@ -89,3 +90,72 @@ def test_steps_are_those_of_the_files(ouzel, name):
     assert sum(row["total_ns"] for row in alone["types"]) == sum(ns for _, ns in wanted[step].values())
     idle = ask(ouzel, "idle", path, "--by", "cause", "--step", str(step))["rows"]
     assert sum(row["idle_ns"] for row in idle) == alone["steps"][0]["idle_ns"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_launches_copies_and_memory_are_those_of_the_files(ouzel, name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip("no shared data")
+    answer, wanted = ask(ouzel, "kernels", path), count_resources(files(path))
+    n_checked = 0
+    for row in answer["rows"]:
+        shapes = wanted["shapes"].get(row["kernel"])
+        if shapes is None or row["type"] == "memory":
+            continue
+        if sum(shapes.values()) != row["launches"]:
+            # Kernels of one name that are of two types.
+            continue
+        assert row["n_shapes"] == len(shapes), row["kernel"]
+        most = (tuple(row["grid"]), tuple(row["block"]), row["registers"], row["shared_bytes"])
+        assert shapes[most] == max(shapes.values()), row["kernel"]
+        if row["kernel"] in wanted["occupancy"]:
+            assert row["occupancy"] == pytest.approx(wanted["occupancy"][row["kernel"]], abs=1e-3)
+        else:
+            assert row["occupancy"] is None
+        n_checked += 1
+    assert n_checked or not wanted["shapes"]
+    assert sum(copy["n_pageable"] or 0 for copy in answer["copies"]) == wanted["n_pageable"]
+    memory = {row["place"]: row for row in answer["memory"]}
+    assert memory.keys() == wanted["memory"].keys()
+    for place, of in wanted["memory"].items():
+        row = memory[place]
+        found = (row["n_allocations"], row["n_releases"], row["allocated_bytes"], row["peak_allocated_bytes"])
+        assert found == (of["given"], of["taken"], of["bytes"], of["peak"])
+        assert (row["peak_reserved_bytes"] or 0) == of["reserved"]
+        operators = [row for row in answer["memory_operators"] if row["place"] == place]
+        assert sum(row["allocated_bytes"] for row in operators) == of["bytes"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_bins_and_distributions_add_up(ouzel, name):
+    path = SHARED / "data" / name
+    if not path.exists():
+        pytest.skip("no shared data")
+    answer = ask(ouzel, "kernels", path, "--over-time", "17")
+    launches = sum(row["launches"] for row in answer["rows"])
+    assert sum(row["launches"] for row in answer["over_time"]) >= launches
+    busy = {}
+    for row in answer["over_time"]:
+        key = (row["rank"], row["stream"])
+        busy[key] = busy.get(key, 0) + row["busy_ns"]
+    for row in ask(ouzel, "idle", path, "--by", "cause")["rows"]:
+        # One number may stand for several streams of a rank: a stream of each context.
+        assert row["busy_ns"] <= busy[(row["rank"], row["stream"])] + 17
+    queues = {}
+    for row in answer["over_time"]:
+        key = (row["rank"], row["stream"])
+        queues[key] = max(queues.get(key, 0), row["max_queue_length"])
+    for row in answer["queues"]:
+        assert row["max_queue_length"] <= queues[(row["rank"], row["stream"])]
+    for delay in answer["launch_delays"]:
+        ranges = [row for row in answer["launch_delay_ranges"] if row["rank"] == delay["rank"]]
+        assert ranges[-1]["from_ns"] <= delay["max_delay_ns"] < ranges[-1]["to_ns"]
+    for copy in answer["copies"]:
+        sizes = [row for row in answer["copy_sizes"] if row["direction"] == copy["direction"]]
+        assert sum(row["n"] for row in sizes) == copy["n"]
+        assert sum(row["bytes"] for row in sizes) == copy["bytes"]
+        bins = [row for row in answer["copies_over_time"] if row["direction"] == copy["direction"]]
+        assert sum(row["bytes"] for row in bins) == copy["bytes"]
+        assert all(row["of_best"] is None or row["of_best"] <= 1 + 1e-12 for row in bins)
+        assert copy["overlapped_ns"] <= copy["total_ns"]

@@ -2,6 +2,7 @@
 
 use ouzel::analyses::critical_path::PathProfile;
 use ouzel::model::Definitions;
+use ouzel::waits::accelerators::DeviceProjection;
 use ouzel_export::TableRows;
 use serde::Serialize;
 
@@ -19,6 +20,43 @@ pub struct CriticalPathAnswer {
     pub by_region: TableRows,
     /// What the path is bound by; the times add up to its length.
     pub bounds: Vec<CriticalPathBound>,
+    /// With `--faster`, `--fused` or `--no-launch-cost`: how long the run would take; else `null`.
+    pub what_if: Option<DeviceWhatIf>,
+}
+
+/// The run with changes of what accelerators do, by a replay of hosts and streams.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DeviceWhatIf {
+    /// Until the last event, as recorded.
+    pub run_time_ns: u64,
+    /// The same with the changes.
+    pub projected_run_time_ns: u64,
+    /// run time − projected run time.
+    pub gain_ns: i64,
+    /// Operations and launches that are changed.
+    pub n_changed: u64,
+    /// Mean time between the first launches of two steps; `null` without steps.
+    pub step_ns: Option<f64>,
+    /// The same with the changes.
+    pub projected_step_ns: Option<f64>,
+}
+
+impl DeviceWhatIf {
+    fn new(projection: &DeviceProjection, definitions: &Definitions) -> Self {
+        let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+        let tick_ns = 1e9 / definitions.clock.ticks_per_second as f64;
+        let (run_time_ns, projected_run_time_ns) = (ns(projection.run), ns(projection.projected));
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        DeviceWhatIf {
+            run_time_ns,
+            projected_run_time_ns,
+            gain_ns: signed(run_time_ns) - signed(projected_run_time_ns),
+            n_changed: projection.n_changed,
+            step_ns: projection.step.map(|step| step.0 * tick_ns),
+            projected_step_ns: projection.step.map(|step| step.1 * tick_ns),
+        }
+    }
 }
 
 /// Time on the path that one resource bounds.
@@ -33,7 +71,7 @@ pub struct CriticalPathBound {
 
 impl CriticalPathAnswer {
     /// The shape of `path`.
-    pub fn new(path: &PathProfile, definitions: &Definitions) -> Self {
+    pub fn new(path: &PathProfile, what_if: Option<&DeviceProjection>, definitions: &Definitions) -> Self {
         CriticalPathAnswer {
             length_ns: definitions.clock.ns_from_ticks(path.length()),
             segments: TableRows(path.segments_table(definitions)),
@@ -43,6 +81,7 @@ impl CriticalPathAnswer {
                 .ns(&definitions.clock)
                 .map(|(bound, total_ns)| CriticalPathBound { bound: bound.as_str(), total_ns })
                 .into(),
+            what_if: what_if.map(|projection| DeviceWhatIf::new(projection, definitions)),
         }
     }
 }

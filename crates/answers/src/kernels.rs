@@ -1,9 +1,13 @@
 //! `ouzel kernels`.
 
 use crate::idle::IdleCauses;
+use crate::kernel_resources::{
+    self, KernelsCopies, KernelsCopyBin, KernelsCopySizes, KernelsDelayRange, KernelsMemory,
+    KernelsOperatorMemory, KernelsQueueLength, KernelsStreamBin,
+};
 use ouzel::model::Definitions;
 use ouzel::waits::accelerators::{
-    CommunicationRow, Copies, KernelRow, KernelsBy, KernelsOutput, StepRow, Straggler, stream_id,
+    CommunicationRow, KernelRow, KernelsBy, KernelsOutput, StepRow, Straggler, stream_id,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -26,6 +30,20 @@ pub struct KernelsAnswer {
     pub launch_delays: Vec<KernelsLaunchDelay>,
     /// By direction, most time first; fills of memory are no copies.
     pub copies: Vec<KernelsCopies>,
+    /// The same by direction and size.
+    pub copy_sizes: Vec<KernelsCopySizes>,
+    /// For how long the queue of each stream has which length.
+    pub queue_lengths: Vec<KernelsQueueLength>,
+    /// Launch delays of each rank by length.
+    pub launch_delay_ranges: Vec<KernelsDelayRange>,
+    /// With `--over-time`: each stream in bins of time; else `[]`.
+    pub over_time: Vec<KernelsStreamBin>,
+    /// With `--over-time`: copies in bins of time; else `[]`.
+    pub copies_over_time: Vec<KernelsCopyBin>,
+    /// Memory of a framework's allocator; `[]` if the trace records none.
+    pub memory: Vec<KernelsMemory>,
+    /// The same by operator, the highest peak first.
+    pub memory_operators: Vec<KernelsOperatorMemory>,
     /// Kernels that run shorter than the calls that launch them.
     pub short_kernels: KernelsShort,
     /// Collectives of devices by operation, group size and message size, most time first.
@@ -121,6 +139,18 @@ pub struct KernelsTimes {
     pub std_ns: f64,
     /// total / total of all operations.
     pub share: f64,
+    /// Shapes that they are launched in; 0 if not recorded.
+    pub n_shapes: u64,
+    /// Blocks in each dimension, in the shape of most launches; `null` if not recorded.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block in each dimension, likewise.
+    pub block: Option<[u32; 3]>,
+    /// Registers of a thread, likewise.
+    pub registers: Option<u32>,
+    /// Static and dynamic shared memory of a block, likewise.
+    pub shared_bytes: Option<u32>,
+    /// Occupancy from 0 to 1 as the profiler estimates it, mean over the time; `null` if not recorded.
+    pub occupancy: Option<f64>,
 }
 
 /// One step. An operation belongs to the step in which it is launched.
@@ -188,27 +218,6 @@ pub struct KernelsLaunchDelay {
     pub max_delay_ns: u64,
 }
 
-/// Copies of one direction.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct KernelsCopies {
-    /// `host_to_device`, `device_to_host`, `device_to_device`, `peer_to_peer` and others; `unknown` if the trace does
-    /// not say.
-    pub direction: &'static str,
-    /// Number of copies.
-    pub n: u64,
-    /// Bytes of those whose size is recorded.
-    pub bytes: u64,
-    /// Time of all.
-    pub total_ns: u64,
-    /// 10⁹ bytes per second over all whose size is recorded; `null` without any.
-    pub mean_gb_per_s: Option<f64>,
-    /// The highest of a single copy; `null` if no size is recorded.
-    pub max_gb_per_s: Option<f64>,
-    /// Copies of pageable memory of the host; `null` if the trace does not say.
-    pub n_pageable: Option<u64>,
-}
-
 /// Kernels that run shorter than the calls that launch them.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -236,6 +245,12 @@ impl KernelsAnswer {
                 max_ns: of.max_ns,
                 std_ns: of.std_ns,
                 share: output.share(of.total_ns),
+                n_shapes: row.shape.n_shapes,
+                grid: row.shape.most.map(|shape| shape.grid),
+                block: row.shape.most.map(|shape| shape.block),
+                registers: row.shape.most.and_then(|shape| shape.registers),
+                shared_bytes: row.shape.most.and_then(|shape| shape.shared_bytes),
+                occupancy: row.shape.occupancy,
             }
         };
         let kernel = |row: &KernelRow| KernelsRow {
@@ -248,10 +263,6 @@ impl KernelsAnswer {
         let is_by_kernel = output.by == KernelsBy::Kernel;
         let kernels = if is_by_kernel { &output.groups } else { &output.kernels };
         let groups = if is_by_kernel { &[][..] } else { &output.groups[..] };
-        let copies =
-            |&Copies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }: &Copies| {
-                KernelsCopies { direction, n, bytes, total_ns, mean_gb_per_s, max_gb_per_s, n_pageable }
-            };
         KernelsAnswer {
             rows: kernels.iter().map(kernel).collect(),
             steps: output.steps.iter().map(|row| step(row, definitions)).collect(),
@@ -279,7 +290,14 @@ impl KernelsAnswer {
                     max_delay_ns: delay.max_delay_ns,
                 })
                 .collect(),
-            copies: output.copies.iter().map(copies).collect(),
+            copies: kernel_resources::copies(output),
+            copy_sizes: kernel_resources::copy_sizes(output),
+            queue_lengths: kernel_resources::queue_lengths(output, definitions),
+            launch_delay_ranges: kernel_resources::delay_ranges(output),
+            over_time: kernel_resources::over_time(output, definitions),
+            copies_over_time: kernel_resources::copies_over_time(output, definitions),
+            memory: kernel_resources::memory(output, definitions),
+            memory_operators: kernel_resources::memory_operators(output),
             communication: communication(output, definitions),
             stragglers: stragglers(output, definitions),
             short_kernels: KernelsShort {

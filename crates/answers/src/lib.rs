@@ -24,6 +24,7 @@ mod idle;
 mod imbalance;
 mod info;
 mod kernel_difference;
+mod kernel_resources;
 mod kernels;
 mod lateness;
 mod messages;
@@ -53,7 +54,7 @@ pub use correlate::{
     PlacedView, ReferenceView,
 };
 pub use coverage::{ProfileCoverage, TraceCoverage};
-pub use critical_path::{CriticalPathAnswer, CriticalPathBound};
+pub use critical_path::{CriticalPathAnswer, CriticalPathBound, DeviceWhatIf};
 pub use efficiency::{
     DeviceEfficiencies, EfficiencyAnswer, EfficiencyPart, HybridMetric, HybridSplit, MissingMetric,
     RunEfficiencies,
@@ -63,9 +64,13 @@ pub use idle::{IdleAnswer, IdleCauses, IdleCausesAnswer, IdleCausesRow};
 pub use imbalance::{ImbalanceAnswer, ImbalanceRow, MetricImbalanceAnswer, MetricImbalanceRow};
 pub use info::{InfoAbility, InfoAnswer, InfoLocation, InfoMetric};
 pub use kernel_difference::{KernelDifferenceAnswer, KernelDifferenceEntry, KernelDifferenceSide};
+pub use kernel_resources::{
+    KernelsCopies, KernelsCopyBin, KernelsCopySizes, KernelsDelayRange, KernelsMemory, KernelsOperatorMemory,
+    KernelsQueueLength, KernelsStreamBin,
+};
 pub use kernels::{
-    KernelsAnswer, KernelsCommunication, KernelsCopies, KernelsGroup, KernelsLaunchDelay, KernelsQueue,
-    KernelsRow, KernelsShort, KernelsStraggler, KernelsTimes, KernelsType,
+    KernelsAnswer, KernelsCommunication, KernelsGroup, KernelsLaunchDelay, KernelsQueue, KernelsRow,
+    KernelsShort, KernelsStraggler, KernelsTimes, KernelsType,
 };
 pub use lateness::LatenessAnswer;
 pub use messages::MessagesAnswer;

@@ -21,6 +21,7 @@ mod error;
 mod events;
 mod filter;
 mod ids;
+mod launch_shape;
 mod locations;
 mod loop_flow;
 mod metrics;
@@ -61,6 +62,7 @@ pub use ids::{
     CallPathId, CommId, CommRank, ContextId, InterruptGeneratorId, LocationGroupId, LocationId, MetricId,
     ParameterId, RankGroupId, RegionId, RmaWindowId, SystemNodeId, WorldRank,
 };
+pub use launch_shape::{LaunchShape, NoLaunchShape};
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use loop_flow::{LoopFlow, LoopPart};
 pub use metrics::{Metric, MetricMode, MetricValueType};

@@ -1,10 +1,20 @@
 //! What accelerators do, by the steps that are asked for.
 
+use crate::ask::of_whole_run;
 use crate::{Answer, AskError, Options, Trace};
-use ouzel_waits::accelerators::{Accelerators, AcceleratorsOutput, StepsAsked};
+use ouzel_analyses::semantics::Semantics;
+use ouzel_context_tree::{ContextTreesOutput, LoopSummary, TreeGroup};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, TimeRange};
+use ouzel_waits::accelerators::{
+    Accelerators, AcceleratorsOutput, DeviceChange, DeviceProjection, FoundSteps, StepError, StepsAsked,
+};
+
+/// Iterations that a loop has at least for its iterations to be steps.
+const LEAST_ITERATIONS: u64 = 3;
 
 impl Trace {
-    /// What accelerators do, with the steps of the trace.
+    /// What accelerators do, with the steps of the trace. Where nothing marks steps and they are asked for, they are the
+    /// iterations of the loop that takes longest on threads that drive a device; finding it takes one more pass.
     ///
     /// # Errors
     /// If the pass was cancelled; if steps are asked for, and there are none or not the one that is asked for.
@@ -14,9 +24,106 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<AcceleratorsOutput>, AskError> {
         let definitions = self.definitions();
-        let analysis = Accelerators::new(definitions).with_steps(asked, definitions)?;
+        let mut notice = None;
+        let analysis = match Accelerators::new(definitions).with_steps(asked, definitions) {
+            Err(StepError::NotMarked) => {
+                let analysis = Accelerators::new(definitions);
+                let trees = self.context_trees(&Semantics::default(), &of_whole_run(options))?.output;
+                let found = found_steps(&trees, &analysis, definitions).ok_or(StepError::NotMarked)?;
+                notice = Some(found.notice());
+                analysis.with_found_steps(&found.steps)
+            }
+            marked => marked?,
+        };
         let mut answer = self.ask(analysis, options)?;
         answer.output.select_steps(asked)?;
+        answer.notices.extend(notice);
         Ok(answer)
     }
+}
+
+impl Trace {
+    /// How long the run would take with changes of what accelerators do, with the mean step where steps are known. One pass,
+    /// and one more to find steps that nothing marks.
+    ///
+    /// # Errors
+    /// If the pass was cancelled, the run cannot be replayed, or nothing has a name of a change.
+    pub fn device_what_if(
+        &self,
+        changes: &[DeviceChange],
+        options: &Options<'_>,
+    ) -> Result<Answer<DeviceProjection>, AskError> {
+        let options = &of_whole_run(options);
+        let steps = StepsAsked { per_step: true, ..StepsAsked::default() };
+        let answer = match self.accelerators(&steps, options) {
+            Err(AskError::Steps(_)) => self.accelerators(&StepsAsked::default(), options)?,
+            answer => answer?,
+        };
+        let projection = answer.output.what_if(changes, self.definitions())?;
+        Ok(answer.map(|_| projection))
+    }
+}
+
+/// The iterations of a loop as steps.
+struct IterationSteps {
+    steps: FoundSteps,
+    name: String,
+    n_iterations: u64,
+    /// Iterations in one step.
+    per_step: u64,
+    /// Threads whose iterations are those of another that is like them.
+    n_alike: u64,
+}
+
+impl IterationSteps {
+    fn notice(&self) -> Notice {
+        let IterationSteps { name, n_iterations, per_step, n_alike, .. } = self;
+        let mut message = format!("nothing marks steps: they are the {n_iterations} iterations of {name}");
+        if 1 < *per_step {
+            message += &format!(", {per_step} in each step");
+        }
+        if 0 < *n_alike {
+            message += &format!("; {n_alike} threads have the times of a thread whose calls are like theirs");
+        }
+        Notice::new(Level::Low, NoticeCode::NotAvailable, message)
+    }
+}
+
+/// The iterations of the loop with most time on threads that drive devices.
+fn found_steps(
+    trees: &ContextTreesOutput,
+    analysis: &Accelerators,
+    definitions: &Definitions,
+) -> Option<IterationSteps> {
+    let is_driver = |location: LocationId| analysis.is_driver(definitions, location);
+    let of_loop = |(group, of): (&TreeGroup, &LoopSummary)| {
+        let mut found = IterationSteps {
+            steps: FoundSteps::new(),
+            name: String::new(),
+            n_iterations: 0,
+            per_step: 1,
+            n_alike: 0,
+        };
+        let mut ticks = 0;
+        for instance in of.instances.iter().filter(|it| LEAST_ITERATIONS <= it.n_iterations) {
+            let members = group.clusters.iter().filter(|cluster| cluster.id == instance.cluster);
+            let rows = instance.iterations.iter();
+            let steps: Vec<(u64, TimeRange)> =
+                rows.map(|row| (row.index, TimeRange { start: row.start, end: row.end })).collect();
+            for &member in members.flat_map(|cluster| &cluster.members).filter(|&&it| is_driver(it)) {
+                ticks += steps.iter().map(|(_, range)| range.end.since(range.start).0).sum::<u64>();
+                found.n_alike += u64::from(member != instance.location);
+                found.n_iterations = found.n_iterations.max(instance.n_iterations);
+                found.per_step = found.per_step.max(instance.iterations_per_row);
+                found.steps.insert(member, steps.clone());
+            }
+        }
+        found.name = of.path.last().map(|id| id.name(definitions)).unwrap_or_default();
+        (ticks, found)
+    };
+    let loops = trees.groups.iter().flat_map(|group| group.loops.iter().map(move |of| (group, of)));
+    // Of equally long ones the first.
+    let found =
+        loops.filter(|(_, of)| !of.is_nested).map(of_loop).filter(|(_, found)| !found.steps.is_empty());
+    found.reduce(|best, next| if best.0 < next.0 { next } else { best }).map(|(_, found)| found)
 }

@@ -34,7 +34,7 @@ use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Re
 use ouzel_files::memory;
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean};
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::accelerators::{Accelerators, StepError};
+use ouzel_waits::accelerators::{Accelerators, DeviceWhatIfError, StepError};
 use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -130,6 +130,9 @@ pub enum AskError {
     /// There are no such steps.
     #[error(transparent)]
     Steps(#[from] StepError),
+    /// The run cannot be replayed with changes of what accelerators do.
+    #[error(transparent)]
+    Devices(#[from] DeviceWhatIfError),
     /// A change names code that the run does not have.
     #[error("no region or call path is named {name:?}{}", did_you_mean(near))]
     NoSuchCode {
@@ -501,7 +504,7 @@ fn bounded(waits: &mut WaitsOutput) -> Dependencies {
 }
 
 /// The same for all ranks at all times.
-fn of_whole_run<'a>(options: &Options<'a>) -> Options<'a> {
+pub(crate) fn of_whole_run<'a>(options: &Options<'a>) -> Options<'a> {
     let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
     Options { filter, ..options.clone() }
 }

@@ -755,11 +755,26 @@ class Trace:
         *,
         by: Literal["kernel", "operator", "scope"] = "kernel",
         table: Literal[
-            "rows", "types", "queues", "launch_delays", "copies", "communication", "stragglers", "steps"
+            "rows",
+            "types",
+            "queues",
+            "queue_lengths",
+            "launch_delays",
+            "launch_delay_ranges",
+            "over_time",
+            "copies",
+            "copy_sizes",
+            "copies_over_time",
+            "communication",
+            "stragglers",
+            "steps",
+            "memory",
+            "memory_operators",
         ] = "rows",
         per: Literal["step"] | None = None,
         step: int | None = None,
         step_range: str | None = None,
+        bins: int = 50,
     ) -> Table:
         """What accelerators run: kernels, communication and copies.
 
@@ -769,6 +784,10 @@ class Trace:
         ``per="step"``: rows are of one step each. ``step``: only what this step launches. ``step_range``: the name, with
         ``*`` and ``?``, of the range around each step; by default ``ProfilerStep`` of PyTorch. The table of steps has how
         long each takes, what it runs, why streams are idle, and why an outlier takes longer than the median.
+        Rows say how most kernels are launched (blocks, threads, registers, shared memory) and the occupancy, where the
+        trace has them. More tables: for how long queues have which length, how many launches have which delay, streams
+        and copies in ``bins`` of equal width over time, copies by size, and memory of PyTorch's allocator by device and
+        by operator.
         """
     def critical_path_analysis(
         self, *, by: Literal["segment", "region", "call_path", "bound"] = "segment"

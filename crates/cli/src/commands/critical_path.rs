@@ -13,6 +13,7 @@ use clap::Args;
 use ouzel::Trace;
 use ouzel::analyses::critical_path::PathProfile;
 use ouzel::model::Ticks;
+use ouzel::waits::accelerators::{DeviceChange, DeviceProjection};
 use ouzel_answers::CriticalPathAnswer;
 use ouzel_plot::pictures;
 
@@ -27,19 +28,50 @@ Examples:
   ouzel critical-path scorep-run/ --format csv -o path.csv         the segments, in order of time
   ouzel critical-path scorep-run/ --plot path.svg
   ouzel critical-path scorep-run/ --format json | jq '.data.by_region[0]'
+  ouzel critical-path trace.json.gz --faster aten::mm=2    the run and a step with a faster operator
+  ouzel critical-path trace.json.gz --no-launch-cost       if launches took no time
 
 The path is traced back from the end of the run: what ran last, which rank it waited for, and so on to the
 start. It consists of local segments (working, or in MPI without waiting for another rank), messages that a
 rank waited for, and collectives after their last arrival. Time saved elsewhere doesn't make the run shorter.
 With accelerators, the path goes from a call that waits to the stream that it waits for, and from an operation
 to the call that launches it, if the stream was free by then. Each part is bound by the CPU, the GPU, a launch
-or communication.")]
+or communication. --faster, --fused and --no-launch-cost replay hosts and streams with these changes, made
+together, and give the projected time of the run and of a step; ouzel what-if does so for code of hosts.")]
 pub struct CriticalPathArgs {
+    /// Operations of this kernel, operator or scope FACTOR times as fast; may be repeated
+    #[arg(long, value_name = "NAME=FACTOR", value_parser = faster)]
+    pub faster: Vec<DeviceChange>,
+
+    /// One launch for all kernels that follow each other in a stream
+    #[arg(long)]
+    pub fused: bool,
+
+    /// Launches that take no time
+    #[arg(long)]
+    pub no_launch_cost: bool,
+
     #[command(flatten)]
     pub top: TopArgs,
 
     #[command(flatten)]
     pub plot: PlotArgs,
+}
+
+/// A name and how many times as fast it is.
+fn faster(text: &str) -> Result<DeviceChange, String> {
+    let (name, factor) = text.rsplit_once('=').ok_or("expected NAME=FACTOR")?;
+    let factor = factor.parse::<f64>().ok().filter(|factor| (1e-3..=1e6).contains(factor));
+    let factor = factor.ok_or("the factor must be a number from 0.001 to 1,000,000")?;
+    Ok(DeviceChange::Faster { name: name.to_owned(), factor })
+}
+
+impl CriticalPathArgs {
+    fn changes(&self) -> Vec<DeviceChange> {
+        let fused = self.fused.then_some(DeviceChange::FusedLaunches);
+        let no_cost = self.no_launch_cost.then_some(DeviceChange::NoLaunchCost);
+        self.faster.iter().cloned().chain(fused).chain(no_cost).collect()
+    }
 }
 
 impl Question for CriticalPathArgs {
@@ -51,13 +83,47 @@ impl Question for CriticalPathArgs {
 fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = session.answer(Trace::critical_path)?;
+    let changes = args.changes();
+    let what_if = match changes.is_empty() {
+        true => None,
+        false => Some(session.answer(|trace, options| trace.device_what_if(&changes, options))?.output),
+    };
+    let what_if = what_if.as_ref();
     plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;
     session.reply(
         &answer,
-        |path| CriticalPathAnswer::new(path, definitions),
+        |path| CriticalPathAnswer::new(path, what_if, definitions),
         |path| path.segments_table(definitions),
-        |path, page| write_page(session, path, args, page),
+        |path, page| {
+            write_page(session, path, args, page);
+            if let Some(projection) = what_if {
+                write_what_if(session, projection, page);
+            }
+        },
     )
+}
+
+fn write_what_if(session: &Session<'_>, projection: &DeviceProjection, page: &mut Page) {
+    let clock = &session.definitions().clock;
+    let (run, projected) = (clock.ns_from_ticks(projection.run), clock.ns_from_ticks(projection.projected));
+    let less = units::percent((run != 0).then(|| (run as f64 - projected as f64) / run as f64));
+    let n = units::counted(projection.n_changed, "operation", "operations");
+    page.gap();
+    let text = format!(
+        "With these changes, of {n}, the run would take {} instead of {}: {less} less",
+        units::time(projected),
+        units::time(run)
+    );
+    page.text(0, &text, Paint::Plain);
+    if let Some((step, projected)) = projection.step {
+        let tick_ns = 1e9 / clock.ticks_per_second as f64;
+        let time = |ticks: f64| units::time((ticks * tick_ns).round() as u64);
+        page.text(
+            0,
+            &format!("A step would take {} instead of {}", time(projected), time(step)),
+            Paint::Plain,
+        );
+    }
 }
 
 fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs, page: &mut Page) {

@@ -14,6 +14,7 @@ use super::kinds::{self, ActivityClass};
 use super::names::{ChromeRegions, RegionDraft, TextTable};
 use super::number::{ns_from_us, u64_from};
 use super::record::{RecordKind, Store, TrackRecord};
+use super::resources::{LaunchShapes, MEMORY};
 use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use super::syncs::StreamSyncs;
@@ -128,6 +129,7 @@ pub(super) struct Collector {
     pub process_groups: Vec<ProcessGroup>,
     pub files: Vec<FileFacts>,
     pub samples: Samples,
+    pub shapes: LaunchShapes,
     /// Names of threads, by group and tid.
     pub thread_names: BTreeMap<(usize, String), String>,
     pub launches: Bits,
@@ -229,6 +231,7 @@ impl Collector {
                 let track = self.track(event, TrackKind::Thread);
                 self.push(track, time.ns, 0, RecordKind::End, 0, 0)
             }
+            b'i' | b'I' | b'R' if event.name.raw == MEMORY => self.memory(event, time.ns),
             b'i' | b'I' | b'R' => {
                 let track = self.track(event, TrackKind::Thread);
                 let what = self.marks.id(event.name);
@@ -269,11 +272,17 @@ impl Collector {
         what: u32,
         link: u64,
     ) -> io::Result<()> {
+        let record = TrackRecord { at_ns, length_ns, link, what, kind, shape: 0 };
+        self.push_record(track, record)
+    }
+
+    fn push_record(&mut self, track: u32, record: TrackRecord) -> io::Result<()> {
+        let TrackRecord { at_ns, length_ns, .. } = record;
         let span = &mut self.files.last_mut().expect("a file was begun").span_ns;
         let end_ns = at_ns + length_ns;
         *span = Some(span.map_or((at_ns, end_ns), |(first, last)| (first.min(at_ns), last.max(end_ns))));
         let records = self.tracks[track as usize].records;
-        self.store.push(records, TrackRecord { at_ns, length_ns, link, what, kind })
+        self.store.push(records, record)
     }
 
     fn begin(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
@@ -328,14 +337,15 @@ impl Collector {
             self.sync(event, link);
         }
         let (what, detail) = self.meaning(event, class, at_ns);
-        match detail {
-            None => self.push(track, at_ns, length_ns, RecordKind::Slice, what, link)?,
+        let shape = if class == ActivityClass::Kernel { self.shape(&event.args) } else { 0 };
+        let (kind, link) = match detail {
+            None => (RecordKind::Slice, link),
             Some(detail) => {
                 self.details.push(Detail { link, what: detail });
-                let index = (self.details.len() - 1) as u64;
-                self.push(track, at_ns, length_ns, RecordKind::DetailedSlice, what, index)?;
+                (RecordKind::DetailedSlice, (self.details.len() - 1) as u64)
             }
-        }
+        };
+        self.push_record(track, TrackRecord { at_ns, length_ns, link, what, kind, shape })?;
         if event.flow_in || event.flow_out {
             self.bound_flow(event, track, at_ns)?;
         }

@@ -8,6 +8,7 @@ use super::kinds::{self, ActivityClass};
 use super::names::RegionDraft;
 use super::place::{LocationPlans, place};
 use super::reader::PARAMETERS;
+use super::resources::MEMORY_COUNTERS;
 use crate::naming::of_function;
 use crate::position::u32_from;
 use ouzel_model::{
@@ -59,6 +60,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
         store: collector.store,
         places,
         details: collector.details,
+        shapes: collector.shapes.list.iter().map(|shape| Arc::from(shape.to_string())).collect(),
         marks: collector.marks.texts.into_iter().map(Arc::from).collect(),
         comms,
         frame_contexts,
@@ -171,7 +173,7 @@ fn metric(name: &str) -> Metric {
     Metric {
         name: Arc::from(name),
         description: Arc::from(""),
-        unit: Arc::from("#"),
+        unit: Arc::from(if MEMORY_COUNTERS.iter().any(|it| name.starts_with(it)) { "bytes" } else { "#" }),
         mode: MetricMode::Absolute,
         value_type: MetricValueType::F64,
     }

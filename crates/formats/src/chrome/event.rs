@@ -48,6 +48,11 @@ pub(super) struct Args<'a> {
     pub group_size: &'a [u8],
     pub input_dims: &'a [u8],
     pub input_types: &'a [u8],
+    pub grid: &'a [u8],
+    pub block: &'a [u8],
+    pub registers: &'a [u8],
+    pub shared_memory: &'a [u8],
+    pub occupancy: &'a [u8],
     /// Number of the others.
     pub n_others: u32,
 }
@@ -106,6 +111,11 @@ fn args<'a>(cursor: &mut JsonCursor<'a>, args: &mut Args<'a>) -> Result<(), Toke
             b"Group size" => args.group_size = value.raw(),
             b"Input Dims" => args.input_dims = value.nested().unwrap_or_default(),
             b"Input type" => args.input_types = value.nested().unwrap_or_default(),
+            b"grid" => args.grid = value.nested().unwrap_or_default(),
+            b"block" => args.block = value.nested().unwrap_or_default(),
+            b"registers per thread" => args.registers = value.raw(),
+            b"shared memory" => args.shared_memory = value.raw(),
+            b"est. achieved occupancy %" => args.occupancy = value.raw(),
             _ => args.n_others += 1,
         }
     }

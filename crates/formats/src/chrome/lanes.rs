@@ -190,7 +190,8 @@ mod tests {
                 -2 => RecordKind::End,
                 _ => RecordKind::Slice,
             };
-            let mut record = TrackRecord { at_ns, length_ns: length.max(0), link: 0, what: 0, kind };
+            let mut record =
+                TrackRecord { at_ns, length_ns: length.max(0), link: 0, what: 0, kind, shape: 0 };
             found.push(lanes.place(&mut record)?.map_or(99, |place| place.lane));
         }
         lanes.finish()?;
@@ -225,8 +226,14 @@ mod tests {
     fn too_many_lanes_cut_calls_short_and_say_so() {
         let mut lanes = TrackLanes::new(TrackLayout { nests: true, is_split: false });
         for i in 0..(LANES_MAX as i64 + 5) {
-            let mut record =
-                TrackRecord { at_ns: i, length_ns: 10_000, link: 0, what: 0, kind: RecordKind::Slice };
+            let mut record = TrackRecord {
+                at_ns: i,
+                length_ns: 10_000,
+                link: 0,
+                what: 0,
+                kind: RecordKind::Slice,
+                shape: 0,
+            };
             assert!(lanes.place(&mut record).unwrap().is_some());
         }
         assert_eq!((lanes.len(), lanes.n_cut), (LANES_MAX, 5));

@@ -31,6 +31,7 @@ mod parse;
 mod place;
 mod reader;
 mod record;
+mod resources;
 mod samples;
 mod scan;
 mod syncs;
@@ -117,6 +118,8 @@ pub struct ChromeSource {
     store: Store,
     places: Vec<place::LocationPlan>,
     details: Vec<Detail>,
+    /// How kernels were launched, as text.
+    shapes: Vec<Arc<str>>,
     /// Names of instants.
     marks: Vec<Arc<str>>,
     /// The communicator of each process group.

@@ -8,12 +8,12 @@ use super::samples::FRAME;
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, DeviceCall,
-    DeviceStep, EventKind, Lca, Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter, ParameterId,
-    ParameterValue, ReadError, ReadPlan, RegionId, Sample, Ticks,
+    DeviceStep, EventKind, LaunchShape, Lca, Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter,
+    ParameterId, ParameterValue, ReadError, ReadPlan, RegionId, Sample, Ticks,
 };
 
 /// Parameters of calls, in the order of their ids.
-pub(super) const PARAMETERS: [&str; 3] = ["bytes", "step", "instant"];
+pub(super) const PARAMETERS: [&str; 4] = ["bytes", "step", "instant", LaunchShape::PARAMETER];
 
 /// A call that is open.
 #[derive(Debug, Clone, Copy)]
@@ -108,10 +108,12 @@ impl<'a> ChromeLocation<'a> {
             }
             RecordKind::Slice => {
                 self.enter(record, record.end_ns(), (record.link != 0).then_some(record.link), buffer);
+                self.shape(record, buffer);
             }
             RecordKind::DetailedSlice => {
                 let link = self.source.details[index_from(record.link)].link;
                 self.enter(record, record.end_ns(), (link != 0).then_some(link), buffer);
+                self.shape(record, buffer);
                 self.detail(record, buffer);
             }
             RecordKind::Mark => {
@@ -177,6 +179,14 @@ impl<'a> ChromeLocation<'a> {
         if let Some(id) = launch.filter(|&id| other.contains(id)) {
             let end = if self.is_host { LinkEnd::From } else { LinkEnd::To };
             buffer.links.push(Link { row, id, end });
+        }
+    }
+
+    /// How a kernel was launched, after its enter.
+    fn shape(&self, record: &TrackRecord, buffer: &mut ChunkBuffer) {
+        let shape = record.shape.checked_sub(1).and_then(|shape| self.source.shapes.get(usize::from(shape)));
+        if let Some(shape) = shape {
+            self.parameter(self.ticks(record.at_ns), 3, ParameterValue::Text(shape.clone()), buffer);
         }
     }
 

@@ -70,6 +70,8 @@ pub(super) struct TrackRecord {
     pub link: u64,
     pub what: u32,
     pub kind: RecordKind,
+    /// How a kernel was launched: an index into the shapes plus one, or 0.
+    pub shape: u16,
 }
 
 impl TrackRecord {
@@ -96,6 +98,7 @@ impl TrackRecord {
         bytes[16..24].copy_from_slice(&self.link.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.what.to_le_bytes());
         bytes[28] = self.kind as u8;
+        bytes[29..31].copy_from_slice(&self.shape.to_le_bytes());
         bytes
     }
 
@@ -112,6 +115,7 @@ impl TrackRecord {
             link: word(16),
             what: (last & 0xffff_ffff) as u32,
             kind: KINDS[(last >> 32) as usize & 0xff],
+            shape: (last >> 40 & 0xffff) as u16,
         }
     }
 }
@@ -360,7 +364,8 @@ mod tests {
     use ouzel_testkit::Rng;
 
     fn record(at_ns: i64, length_ns: i64, what: u32) -> TrackRecord {
-        TrackRecord { at_ns, length_ns, link: u64::MAX - 7, what, kind: KINDS[what as usize % KINDS.len()] }
+        let kind = KINDS[what as usize % KINDS.len()];
+        TrackRecord { at_ns, length_ns, link: u64::MAX - 7, what, kind, shape: (what % 65_521) as u16 }
     }
 
     fn drained(store: &Store, track: usize) -> Vec<TrackRecord> {

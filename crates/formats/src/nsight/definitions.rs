@@ -62,6 +62,7 @@ pub(super) fn add_locations(
         });
         let (group, location_kind) = match kind {
             PlaceKind::Thread(_) | PlaceKind::Ranges(_) => (owner, LocationKind::CpuThread),
+            PlaceKind::Counters => (owner, LocationKind::Metric),
             PlaceKind::Stream { device, context, .. } => {
                 let group = *groups.entry((process, Some((device, context)))).or_insert_with(|| {
                     let name = context_name(about, device, context);
@@ -150,6 +151,7 @@ fn place_name(process: &Process, about: &About, kind: PlaceKind) -> String {
     match kind {
         PlaceKind::Thread(tid) => of_thread(tid),
         PlaceKind::Ranges(tid) => format!("{}, ranges", of_thread(tid)),
+        PlaceKind::Counters => "counters".to_owned(),
         PlaceKind::Stream { context, stream, .. } => {
             let is_default = about.null_streams.contains(&(i64::from(process.pid()), context, stream));
             format!("stream {stream}{}", if is_default { " (default)" } else { "" })
@@ -161,6 +163,7 @@ fn native_id(process: &Process, kind: PlaceKind) -> u64 {
     match kind {
         PlaceKind::Thread(tid) | PlaceKind::Ranges(tid) => process.global_pid | u64::from(tid),
         PlaceKind::Stream { stream, .. } => stream.cast_unsigned(),
+        PlaceKind::Counters => process.global_pid,
     }
 }
 

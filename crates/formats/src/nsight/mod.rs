@@ -46,6 +46,7 @@ pub static READER: Reader = Reader {
         (Content::Samples, ""),
         (Content::Messages, "on MPI_COMM_WORLD"),
         (Content::Collectives, "on MPI_COMM_WORLD"),
+        (Content::Counters, "metrics of GPUs, memory of CUDA"),
         (Content::AcceleratorStreams, ""),
         (Content::Links, "launch to kernel"),
     ],

@@ -4,12 +4,12 @@ use super::database::Database;
 use super::definitions::{Known, add_locations, add_world};
 use super::reader::Shared;
 use super::reports::{About, ranks_from_names};
-use super::scan::{PlaceKind, Process, RowPlace, ScannedReports};
+use super::scan::{CounterName, PlaceKind, Process, RowPlace, ScannedReports};
 use super::{NsightSource, PlacedRows, scan};
 use crate::position::u32_from;
 use ouzel_model::{
-    Clock, Content, Definitions, Level, LocationGroupId, LocationId, Notice, NoticeCode, ParameterId,
-    Provenance, ReadError,
+    Clock, Content, Definitions, Level, LocationGroupId, LocationId, Metric, MetricMode, MetricValueType,
+    Notice, NoticeCode, Provenance, ReadError,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ impl NsightSource {
         };
         let mut definitions = Definitions::empty(clock);
         definitions.provenance = provenance(&abouts);
-        definitions.parameters.push(Arc::from("bytes"));
+        definitions.parameters = super::reader::PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
         let known =
             Known { places: &scan.places, processes: &scan.processes, abouts: &abouts, ranks: &ranks };
         let placed = add_locations(&mut definitions, &known, &store.lanes);
@@ -70,10 +70,12 @@ impl NsightSource {
         let contexts = contexts_of(&scan, &streams, &definitions);
         let lacking = lacking(&scan);
         let world_size = definitions.communicators.first().map_or(0, |world| world.members.len());
+        definitions.metrics = scan.metrics.iter().map(metric).collect();
         definitions.sampled_contexts = scan.contexts;
         definitions.set_regions(scan.regions.into_vec());
-        let (comms, bytes) = (comms.of_handle, ParameterId(0));
-        let shared = Shared { file, origin, comms, world_size, bytes, streams, contexts };
+        let comms = comms.of_handle;
+        let shapes = scan.shapes.iter().map(|shape| Arc::from(shape.to_string())).collect();
+        let shared = Shared { file, origin, comms, world_size, shapes, streams, contexts };
         Ok(NsightSource { definitions, notices, placed, store, shared, lacking })
     }
 }
@@ -205,6 +207,16 @@ fn ranks_of(
     scan.processes.iter().map(of_report).collect()
 }
 
+fn metric(counter: &CounterName) -> Metric {
+    Metric {
+        name: Arc::from(counter.name.as_str()),
+        description: Arc::from(""),
+        unit: Arc::from(counter.unit),
+        mode: MetricMode::Absolute,
+        value_type: MetricValueType::F64,
+    }
+}
+
 fn provenance(abouts: &[About]) -> Provenance {
     let joined = |part: fn(&About) -> &String| {
         let mut all: Vec<&str> =
@@ -228,7 +240,6 @@ fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
     let mut lacking = vec![
         (Content::Threads, "Nsight Systems records calls of locks, not who holds them"),
         (Content::Rma, "Nsight Systems records no one-sided communication"),
-        (Content::Counters, "counters of Nsight Systems exports are not read"),
         (Content::Topologies, "Nsight Systems records no topologies"),
         (Content::Severities, "Nsight Systems records events, not a profile"),
     ];
@@ -237,6 +248,11 @@ fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
             lacking.push((content, reason));
         }
     };
+    say(
+        0 < scan.n_values,
+        Content::Counters,
+        "no counters were recorded (nsys profile --gpu-metrics-devices=all, --cuda-memory-usage=true)",
+    );
     say(0 < scan.n_samples, Content::Samples, "CPUs were not sampled (nsys profile --sample)");
     say(
         0 < scan.n_messages,

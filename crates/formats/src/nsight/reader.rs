@@ -8,18 +8,24 @@
 //! Law: times do not decrease and calls nest, since the rows of a lane do.
 
 use super::requests::Requests;
-use super::rows::{NO_PEER, ReportRow, RowKind, StreamStep};
+use super::rows::{HAS_BYTES, HAS_SHAPE, NO_PEER, ReportRow, RowKind, StreamStep};
 use super::scan::temporary_error;
 use super::spill::SpillReader;
 use super::store::{LaneBlock, StoredLane};
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveOp, CollectiveRoot, CommId, CommRank,
-    ContextId, DeviceCall, DeviceStep, EventKind, Lca, Level, Link, LinkEnd, LocationGroupId, LocationId,
-    MessageEnd, Needs, Notice, NoticeCode, Parameter, ParameterId, ParameterValue, ReadError, RegionId,
-    Request, RequestEvent, Sample, Ticks,
+    ContextId, DeviceCall, DeviceStep, EventKind, LaunchShape, Lca, Level, Link, LinkEnd, LocationGroupId,
+    LocationId, MessageEnd, MetricId, MetricValue, Needs, Notice, NoticeCode, Parameter, ParameterId,
+    ParameterValue, ReadError, RegionId, Request, RequestEvent, Sample, Ticks,
 };
 use std::sync::Arc;
+
+/// Parameters of operations, in the order of their ids.
+pub(super) const PARAMETERS: [&str; 3] = ["bytes", LaunchShape::PARAMETER, "host memory"];
+
+/// Values of the last one, by the code of a row minus one.
+const HOST_MEMORY: [&str; 2] = ["pageable", "pinned"];
 
 /// What the readers of all locations share.
 #[derive(Debug)]
@@ -32,8 +38,8 @@ pub(super) struct Shared {
     pub comms: Vec<Option<CommId>>,
     /// Number of members of the world.
     pub world_size: usize,
-    /// The parameter that holds the bytes of a copy.
-    pub bytes: ParameterId,
+    /// How kernels were launched, as text.
+    pub shapes: Vec<Arc<str>>,
     /// The location of each place; none without rows.
     pub streams: Vec<Option<LocationId>>,
     /// The group of each context that is waited for, if it is known.
@@ -138,6 +144,14 @@ impl<'a> NsightLocation<'a> {
             self.sample(buffer, at, row);
             return;
         }
+        if row.kind == RowKind::Value {
+            if self.needs.contains(Needs::METRICS) {
+                let at_row = buffer.push(at, EventKind::Metric, RegionId(0));
+                let (metric, bits) = (MetricId(row.region), row.bytes);
+                buffer.metrics.push(MetricValue { row: at_row, metric, bits });
+            }
+            return;
+        }
         // A call that completes several requests has a row for each.
         let is_same = |open: &ReportRow| {
             open.kind == RowKind::Wait
@@ -161,7 +175,7 @@ impl<'a> NsightLocation<'a> {
             buffer.device_calls.extend(step.map(|step| DeviceCall { row: enter, step }));
         }
         match row.kind {
-            RowKind::Device if row.more == 1 => self.copied(buffer, at, row),
+            RowKind::Device => self.operation(buffer, at, &row),
             RowKind::Send => self.message(buffer, at, EventKind::MessageSend, &row, None),
             RowKind::Isend => {
                 self.message(buffer, at, EventKind::MessageSend, &row, Some(row.id));
@@ -220,15 +234,28 @@ impl<'a> NsightLocation<'a> {
         }
     }
 
-    fn copied(&self, buffer: &mut ChunkBuffer, at: Ticks, row: ReportRow) {
+    /// What is known of an operation of a device, after its enter.
+    fn operation(&self, buffer: &mut ChunkBuffer, at: Ticks, row: &ReportRow) {
+        let shape = || self.shared.shapes.get(index_from(row.bytes));
+        match row.more {
+            HAS_BYTES => self.parameter(buffer, at, 0, ParameterValue::U64(row.bytes)),
+            HAS_SHAPE => {
+                if let Some(shape) = shape() {
+                    self.parameter(buffer, at, 1, ParameterValue::Text(Arc::clone(shape)));
+                }
+            }
+            _ => {}
+        }
+        if let Some(memory) = usize::from(row.op).checked_sub(1).and_then(|it| HOST_MEMORY.get(it)) {
+            self.parameter(buffer, at, 2, ParameterValue::Text(Arc::from(*memory)));
+        }
+    }
+
+    fn parameter(&self, buffer: &mut ChunkBuffer, at: Ticks, parameter: u32, value: ParameterValue) {
         buffer.n_records += 1;
         if self.needs.contains(Needs::PARAMETERS) {
-            let at_row = buffer.push(at, EventKind::Parameter, RegionId(0));
-            buffer.parameters.push(Parameter {
-                row: at_row,
-                parameter: self.shared.bytes,
-                value: ParameterValue::U64(row.bytes),
-            });
+            let row = buffer.push(at, EventKind::Parameter, RegionId(0));
+            buffer.parameters.push(Parameter { row, parameter: ParameterId(parameter), value });
         }
     }
 

@@ -14,13 +14,23 @@ pub(super) const ROW_BYTES: usize = 56;
 /// A peer that is not known, or a collective without a root.
 pub(super) const NO_PEER: u32 = u32::MAX;
 
+/// Pageable memory of the host.
+pub(super) const PAGEABLE: u8 = 1;
+/// Pinned memory of the host.
+pub(super) const PINNED: u8 = 2;
+/// What a row of a device has in `bytes`, by its `more`.
+pub(super) const HAS_BYTES: u64 = 1;
+/// Likewise.
+pub(super) const HAS_SHAPE: u64 = 2;
+
 /// What a row is, and what its payload means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum RowKind {
     /// A call of the host. `id`: the link to what it launched, 0 for none.
     Call,
-    /// An operation of a device. `id`: the link to its launch, 0 for none; `bytes` if `more` is 1.
+    /// An operation of a device. `id`: the link to its launch, 0 for none; `op`: what memory of the host a copy has, as
+    /// [`PAGEABLE`] and [`PINNED`]; `bytes` if `more` is 1, the number of a launch shape if it is 2.
     Device,
     /// A sample. `region`: the context plus one, 0 for none. `start` is `end`.
     Sample,
@@ -47,6 +57,9 @@ pub(super) enum RowKind {
     /// A call that waits for streams. `op`: the code of a [`StreamStep`]; `peer`: the stream as a place, or the context;
     /// `more`: the event.
     StreamStep,
+    /// The value of a counter. `region`: the metric; `bytes`: the bits of the value; `id`: its place among those of one
+    /// time. `start` is `end`.
+    Value,
 }
 
 /// What a row of [`RowKind::StreamStep`] does.
@@ -81,7 +94,7 @@ impl StreamStep {
 }
 
 impl RowKind {
-    const ALL: [RowKind; 14] = [
+    const ALL: [RowKind; 15] = [
         RowKind::Call,
         RowKind::Device,
         RowKind::Sample,
@@ -96,7 +109,13 @@ impl RowKind {
         RowKind::Collective,
         RowKind::Icollective,
         RowKind::StreamStep,
+        RowKind::Value,
     ];
+
+    /// Whether it is an instant, not a call.
+    pub(crate) fn is_instant(self) -> bool {
+        matches!(self, RowKind::Sample | RowKind::Value)
+    }
 
     /// Whether its events depend on rows before or after it.
     pub(crate) fn has_request(self) -> bool {
@@ -109,6 +128,7 @@ impl RowKind {
                 | RowKind::Recv
                 | RowKind::Collective
                 | RowKind::StreamStep
+                | RowKind::Value
         )
     }
 }
@@ -217,7 +237,7 @@ mod tests {
             assert_eq!(ReportRow::read(bytes.as_slice().try_into().unwrap()), Some(row));
         }
         let mut no_kind = [0; ROW_BYTES];
-        no_kind[24] = 14;
+        no_kind[24] = 15;
         assert_eq!(ReportRow::read(&no_kind), None);
     }
 

@@ -161,7 +161,7 @@ impl FillingLanes {
     /// Puts a row into the first lane where it nests.
     fn take(&mut self, mut row: ReportRow, spill: Option<&Spill>) -> io::Result<()> {
         let fits = |filling: &mut Filling| {
-            if row.kind == RowKind::Sample {
+            if row.kind.is_instant() {
                 return true;
             }
             while filling.open.last().is_some_and(|&end| end <= row.start) {
@@ -183,10 +183,10 @@ impl FillingLanes {
             }
         };
         let filling = &mut self.filling[lane];
-        if row.kind != RowKind::Sample {
+        if !row.kind.is_instant() {
             filling.open.push(row.end);
-            filling.lane.only_samples = false;
         }
+        filling.lane.only_samples &= row.kind == RowKind::Sample;
         filling.block.push(row);
         if filling.block.len() == BLOCK_ROWS {
             filling.close_block(spill, &mut self.bytes)?;

@@ -6,6 +6,7 @@
 //! for others. Operations whose instance is not known count with their length, which may hold waiting.
 
 use super::AcceleratorsOutput;
+use super::copies::overlap;
 use crate::devices::streams::DeviceProcess;
 use ouzel_analyses::breakdown::{Activity, Intervals};
 use ouzel_analyses::paired_operations::n_members;
@@ -141,7 +142,7 @@ impl AcceleratorsOutput {
     }
 
     /// When each device computes.
-    fn computing(&self, processes: &[DeviceProcess<'_>]) -> BTreeMap<LocationGroupId, Intervals> {
+    pub(super) fn computing(&self, processes: &[DeviceProcess<'_>]) -> BTreeMap<LocationGroupId, Intervals> {
         let mut devices: BTreeMap<LocationGroupId, Intervals> = BTreeMap::new();
         for stream in processes.iter().flat_map(|process| &process.streams) {
             let mut own = Intervals::default();
@@ -153,12 +154,4 @@ impl AcceleratorsOutput {
         }
         devices
     }
-}
-
-/// How much of a range lies in intervals.
-fn overlap(of: &Intervals, (start, end): (u64, u64)) -> u64 {
-    let all = of.as_slice();
-    let first = all.partition_point(|it| it.1 <= start);
-    let inside = all[first..].iter().take_while(|it| it.0 < end);
-    inside.map(|it| it.1.min(end) - it.0.max(start)).sum()
 }

@@ -5,13 +5,17 @@
 
 use super::AcceleratorsOutput;
 use super::communication::{CommunicationRow, Straggler};
-use super::names::{CallerKind, caller_kind, direction, is_pageable};
+use super::copies::{Copies, CopyFacts, CopySizes, CopySums, overlap};
+use super::memory::{MemoryRow, OperatorMemoryRow};
+use super::names::{CallerKind, caller_kind, direction};
+use super::over_time::{DelayRange, KernelsOverTime, QueueLength};
 use super::queues::{LaunchDelay, StreamQueue};
+use super::shapes::{LaunchShapeSummary, ShapeSums};
 use super::step_rows::StepRow;
 use crate::devices::records::{DeviceOperation, OperationValue};
 use crate::devices::streams::{CallPlace, DeviceProcess, Stream};
-use ouzel_analyses::breakdown::Activity;
-use ouzel_model::{CallPathId, Definitions, LocationId, Ticks};
+use ouzel_analyses::breakdown::{Activity, Intervals};
+use ouzel_model::{CallPathId, Definitions, LaunchShape, LocationGroupId, LocationId, Ticks};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -130,25 +134,8 @@ pub struct KernelRow {
     pub kind: KernelType,
     /// How long they run.
     pub durations: Durations,
-}
-
-/// Copies of one direction.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Copies {
-    /// From where to where.
-    pub direction: &'static str,
-    /// How many.
-    pub n: u64,
-    /// How much; of those copies whose size is recorded.
-    pub bytes: u64,
-    /// How long they run.
-    pub total_ns: u64,
-    /// Bytes / time, over all copies whose size is recorded; `None` without any.
-    pub mean_gb_per_s: Option<f64>,
-    /// The highest of a single copy.
-    pub max_gb_per_s: Option<f64>,
-    /// How many have pageable memory at the host; `None` if none says what it has.
-    pub n_pageable: Option<u64>,
+    /// How they were launched.
+    pub shape: LaunchShapeSummary,
 }
 
 /// Kernels that run shorter than the call that launches them.
@@ -183,6 +170,18 @@ pub struct KernelsOutput {
     pub launch_delays: Vec<LaunchDelay>,
     /// By direction, the most time first.
     pub copies: Vec<Copies>,
+    /// By direction and size.
+    pub copy_sizes: Vec<CopySizes>,
+    /// By stream and length.
+    pub queue_lengths: Vec<QueueLength>,
+    /// By rank and range.
+    pub delay_ranges: Vec<DelayRange>,
+    /// Queues, delays and copies over time, if they are asked for.
+    pub over_time: Option<KernelsOverTime>,
+    /// By rank and place, if the trace records an allocator.
+    pub memory: Vec<MemoryRow>,
+    /// By rank, place and operator, the highest peak first.
+    pub memory_operators: Vec<OperatorMemoryRow>,
     /// Kernels that run shorter than their launches.
     pub short: ShortKernels,
     /// Collectives of devices, the most time first.
@@ -198,50 +197,59 @@ impl KernelsOutput {
     }
 }
 
-#[derive(Default)]
-struct CopySum {
-    n: u64,
-    bytes: u64,
-    total_ns: u64,
-    /// Of those with a size.
-    sized_ns: u64,
-    max_gb_per_s: Option<f64>,
-    n_pageable: Option<u64>,
-}
-
 /// A selected operation.
-struct Selected<'a> {
-    stream: &'a Stream<'a>,
-    nth: usize,
-    it: &'a DeviceOperation,
+pub(super) struct Selected<'a> {
+    pub stream: &'a Stream<'a>,
+    pub nth: usize,
+    pub it: &'a DeviceOperation,
     kind: KernelType,
-    ns: u64,
+    pub ns: u64,
 }
 
 impl Selected<'_> {
+    /// Whether it copies or fills.
+    pub fn is_memory(&self) -> bool {
+        self.kind == KernelType::Memory
+    }
+
     fn launch(&self) -> Option<CallPlace> {
         self.stream.launches[self.nth]
     }
 }
 
 /// By step, name and type.
-type Groups = BTreeMap<(Option<u64>, Option<Arc<str>>, KernelType), Vec<u64>>;
+type Groups = BTreeMap<(Option<u64>, Option<Arc<str>>, KernelType), Group>;
+
+/// When each device computes.
+type Computing = BTreeMap<LocationGroupId, Intervals>;
+
+#[derive(Default)]
+struct Group {
+    ns: Vec<u64>,
+    shapes: ShapeSums,
+}
+
+impl Group {
+    fn add(&mut self, ns: u64, shape: Option<LaunchShape>) {
+        self.ns.push(ns);
+        self.shapes.add(shape, ns);
+    }
+}
 
 impl AcceleratorsOutput {
     /// What the selected streams run, an operation in the time range in which it begins.
     pub fn kernels(&self, by: KernelsBy, per: KernelsPer, definitions: &Definitions) -> KernelsOutput {
         let processes = self.processes(definitions);
         let (mut kernels, mut groups) = (Groups::new(), Groups::new());
-        let mut copies: BTreeMap<&'static str, CopySum> = BTreeMap::new();
+        let mut copies = CopySums::default();
+        let computing = self.computing(&processes);
         let mut short = ShortKernels::default();
         for process in &processes {
             for stream in &process.streams {
                 self.for_selected(stream, definitions, |op| {
                     let name = self.name(op.it.path, definitions);
-                    if op.kind == KernelType::Memory
-                        && let Some(direction) = name.as_deref().and_then(direction)
-                    {
-                        self.add_copy(copies.entry(direction).or_default(), &op, name.as_deref());
+                    if let Some(name) = name.as_deref() {
+                        self.add_copy(&mut copies, &op, name, &computing, definitions);
                     }
                     self.add_short(&mut short, process, &op, definitions);
                     let launch = || op.launch().map(|place| process.call(place).path);
@@ -253,18 +261,21 @@ impl AcceleratorsOutput {
                         KernelsPer::Run => None,
                         KernelsPer::Step => self.steps.of(stream.location, op.nth),
                     };
-                    groups.entry((step, group, op.kind)).or_default().push(op.ns);
-                    kernels.entry((None, name, op.kind)).or_default().push(op.ns);
+                    let shape = self.shape(stream.location, op.nth);
+                    groups.entry((step, group, op.kind)).or_default().add(op.ns, shape);
+                    kernels.entry((None, name, op.kind)).or_default().add(op.ns, shape);
                 });
             }
         }
         let mut types: BTreeMap<KernelType, u64> = BTreeMap::new();
-        for ((_, _, kind), ns) in &kernels {
+        for ((_, _, kind), group) in &kernels {
             let sum = types.entry(*kind).or_default();
-            *sum = ns.iter().fold(*sum, |sum, &ns| sum.saturating_add(ns));
+            *sum = group.ns.iter().fold(*sum, |sum, &ns| sum.saturating_add(ns));
         }
         let kernels = rows(kernels);
         let (communication, stragglers) = self.communication(definitions);
+        let (copies, copy_sizes) = copies.rows();
+        let (memory, memory_operators) = self.memory(definitions);
         KernelsOutput {
             groups: rows(groups),
             kernels,
@@ -274,7 +285,13 @@ impl AcceleratorsOutput {
             types: types.into_iter().collect(),
             queues: self.queues(&processes, definitions),
             launch_delays: self.launch_delays(&processes, definitions),
-            copies: copy_rows(copies),
+            copies,
+            copy_sizes,
+            queue_lengths: self.queue_lengths(&processes, definitions),
+            delay_ranges: self.delay_ranges(&processes, definitions),
+            over_time: None,
+            memory,
+            memory_operators,
             short,
             communication,
             stragglers,
@@ -292,7 +309,12 @@ impl AcceleratorsOutput {
         }
     }
 
-    fn for_selected(&self, stream: &Stream<'_>, definitions: &Definitions, mut f: impl FnMut(Selected<'_>)) {
+    pub(super) fn for_selected(
+        &self,
+        stream: &Stream<'_>,
+        definitions: &Definitions,
+        mut f: impl FnMut(Selected<'_>),
+    ) {
         for (nth, it) in stream.operations.iter().enumerate().filter(|(nth, _)| self.counts(stream, *nth)) {
             let is_hidden = self.call_paths.region(it.path) == Some(definitions.filtered_region);
             let Some(kind) = KernelType::of(self.activity(it.path)).filter(|_| !is_hidden) else { continue };
@@ -301,12 +323,17 @@ impl AcceleratorsOutput {
         }
     }
 
-    fn name(&self, path: CallPathId, definitions: &Definitions) -> Option<Arc<str>> {
+    pub(super) fn name(&self, path: CallPathId, definitions: &Definitions) -> Option<Arc<str>> {
         self.call_paths.region(path).map(|region| definitions.region(region).name.clone())
     }
 
     /// The innermost operator or scope of a call path.
-    fn caller(&self, path: CallPathId, by: KernelsBy, definitions: &Definitions) -> Option<Arc<str>> {
+    pub(super) fn caller(
+        &self,
+        path: CallPathId,
+        by: KernelsBy,
+        definitions: &Definitions,
+    ) -> Option<Arc<str>> {
         let wanted = if by == KernelsBy::Scope { CallerKind::Scope } else { CallerKind::Operator };
         let mut at = path;
         while let Some(region) = self.call_paths.region(at) {
@@ -319,26 +346,26 @@ impl AcceleratorsOutput {
         None
     }
 
-    fn add_copy(&self, sum: &mut CopySum, op: &Selected<'_>, name: Option<&str>) {
-        sum.n += 1;
-        sum.total_ns += op.ns;
-        if let Some(is_pageable) = name.and_then(is_pageable) {
-            *sum.n_pageable.get_or_insert(0) += u64::from(is_pageable);
-        }
-        let Some(bytes) = self.bytes(op.stream, op.nth) else { return };
-        sum.bytes = sum.bytes.saturating_add(bytes);
-        sum.sized_ns += op.ns;
-        if 0 < op.ns {
-            let rate = bytes as f64 / op.ns as f64;
-            sum.max_gb_per_s = Some(sum.max_gb_per_s.map_or(rate, |max| max.max(rate)));
-        }
-    }
-
-    fn bytes(&self, stream: &Stream<'_>, nth: usize) -> Option<u64> {
-        let values = &self.details(stream.location)?.values;
-        let first = values.partition_point(|it| (it.0 as usize) < nth);
-        let of_operation = values[first..].iter().take_while(|it| it.0 as usize == nth);
-        of_operation.filter(|it| it.1 == OperationValue::Bytes).map(|it| it.2).next()
+    fn add_copy(
+        &self,
+        copies: &mut CopySums,
+        op: &Selected<'_>,
+        name: &str,
+        computing: &Computing,
+        definitions: &Definitions,
+    ) {
+        let Some(direction) = direction(name).filter(|_| op.is_memory()) else { return };
+        let value = |wanted| self.value(op.stream.location, op.nth, wanted);
+        let range = (op.it.start.0, op.it.end.0);
+        let overlapped = computing.get(&op.stream.device).map_or(0, |of| overlap(of, range));
+        let copy = CopyFacts {
+            name,
+            ns: op.ns,
+            overlapped_ns: definitions.clock.ns_from_ticks(Ticks(overlapped)),
+            bytes: value(OperationValue::Bytes),
+            pageable: value(OperationValue::Pageable).map(|it| it == 1),
+        };
+        copies.add(direction, &copy);
     }
 
     fn add_short(
@@ -360,23 +387,11 @@ impl AcceleratorsOutput {
 }
 
 fn rows(groups: Groups) -> Vec<KernelRow> {
-    let row = |((step, name, kind), ns)| Some(KernelRow { step, name, kind, durations: Durations::new(ns)? });
+    let row = |((step, name, kind), group): ((_, _, _), Group)| {
+        let shape = group.shapes.summary();
+        Some(KernelRow { step, name, kind, durations: Durations::new(group.ns)?, shape })
+    };
     let mut rows: Vec<KernelRow> = groups.into_iter().filter_map(row).collect();
     rows.sort_by_key(|row| (row.step.is_none(), row.step, Reverse(row.durations.total_ns)));
-    rows
-}
-
-fn copy_rows(copies: BTreeMap<&'static str, CopySum>) -> Vec<Copies> {
-    let row = |(direction, sum): (&'static str, CopySum)| Copies {
-        direction,
-        n: sum.n,
-        bytes: sum.bytes,
-        total_ns: sum.total_ns,
-        mean_gb_per_s: (0 < sum.sized_ns).then(|| sum.bytes as f64 / sum.sized_ns as f64),
-        max_gb_per_s: sum.max_gb_per_s,
-        n_pageable: sum.n_pageable,
-    };
-    let mut rows: Vec<Copies> = copies.into_iter().map(row).collect();
-    rows.sort_by_key(|row| Reverse(row.total_ns));
     rows
 }

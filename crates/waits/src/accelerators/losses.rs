@@ -3,7 +3,8 @@
 //! | loss | what the replay changes |
 //! |---|---|
 //! | host late | the code that the host runs before it launches, as far as it is the longest since the last launch or wait, takes no time |
-//! | input pipeline, first use, memory churn | the same, by the name of that code |
+//! | input pipeline | the same, by the name of that code |
+//! | first use, memory churn | code of such names takes no time, and calls that release memory do not wait, see `named_losses` |
 //! | useless synchronisation | the calls of one call path do not wait and take no time, except the last wait of each thread |
 //! | serialised streams | the same, where operations that are launched after such a call go to another stream |
 //! | synchronous copies, pageable memory | the calls of one call path do not block, and their copies run beside their stream |
@@ -21,7 +22,7 @@ use super::loss_kind::DeviceLossKind;
 use super::names;
 use super::replay::{DeviceReplay, Lengths};
 use crate::devices::calls::DeviceApi;
-use crate::devices::records::HostState;
+use crate::devices::records::{HostState, OperationValue};
 use ouzel_analyses::breakdown::Activity;
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, WorldRank};
 use std::cmp::Reverse;
@@ -60,9 +61,9 @@ pub struct DeviceLosses {
 }
 
 /// A change and what it is about.
-struct Candidate {
-    loss: DeviceLoss,
-    lengths: Lengths,
+pub(super) struct Candidate {
+    pub loss: DeviceLoss,
+    pub lengths: Lengths,
 }
 
 impl AcceleratorsOutput {
@@ -71,7 +72,10 @@ impl AcceleratorsOutput {
         let replay = self.replay(definitions)?;
         let before = replay.run(&replay.lengths).run_end;
         let mut list = Vec::new();
+        let named = [DeviceLossKind::FirstUse, DeviceLossKind::MemoryChurn];
+        let named = named.iter().filter_map(|&kind| self.named_loss(&replay, kind, definitions));
         let candidates = [
+            named.collect(),
             self.late_code(&replay, definitions),
             self.waits(&replay),
             self.copies(&replay, definitions),
@@ -137,7 +141,10 @@ impl AcceleratorsOutput {
             let time = calls.values().sum();
             Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
         };
-        paths.into_iter().map(candidate).collect()
+        // Those are found by their names, wherever they are called.
+        let is_named =
+            |it: &Candidate| matches!(it.loss.kind, DeviceLossKind::FirstUse | DeviceLossKind::MemoryChurn);
+        paths.into_iter().map(candidate).filter(|it| !is_named(it)).collect()
     }
 
     /// The kernel of which one rank has most beyond the mean of all, if hosts of others wait in MPI meanwhile.
@@ -177,7 +184,7 @@ impl AcceleratorsOutput {
     }
 
     /// A call path and its callers, innermost first.
-    fn chain(&self, path: CallPathId) -> impl Iterator<Item = CallPathId> + '_ {
+    pub(super) fn chain(&self, path: CallPathId) -> impl Iterator<Item = CallPathId> + '_ {
         let callers = std::iter::successors(Some(path), |&at| Some(self.call_paths.parent(at)));
         callers.take_while(|&at| self.call_paths.region(at).is_some())
     }
@@ -235,7 +242,11 @@ impl AcceleratorsOutput {
                 lengths.is_beside[number] = true;
             }
             let is_pageable = |&(_, number): &(usize, usize)| {
-                let name = self.call_paths.region(replay.operations[number].path);
+                let it = &replay.operations[number];
+                if let Some(is_pageable) = self.value(it.place.0, it.place.1, OperationValue::Pageable) {
+                    return is_pageable == 1;
+                }
+                let name = self.call_paths.region(it.path);
                 let name = name.map(|region| definitions.region(region).name.clone());
                 name.and_then(|name| names::is_pageable(&name)) == Some(true)
             };
@@ -382,7 +393,7 @@ fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: 
     longest.map(|it| it.1)
 }
 
-fn loss(
+pub(super) fn loss(
     kind: DeviceLossKind,
     call_path: CallPathId,
     locations: impl Iterator<Item = LocationId>,

@@ -17,37 +17,47 @@
 #![expect(clippy::excessive_nesting, reason = "processes have streams, these operations, these launches")]
 
 mod communication;
+mod copies;
 mod difference;
 mod gaps;
 mod idle;
 mod kernels;
 mod loss_kind;
 mod losses;
+mod memory;
+mod named_losses;
 mod names;
+mod over_time;
 mod path;
 mod queues;
 mod replay;
+mod resource_tables;
+mod shapes;
 mod step_rows;
 mod steps;
 mod summary;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod what_if;
 
 pub use communication::{CommunicationRow, Straggler};
+pub use copies::{Copies, CopySizes};
 pub use difference::{KernelChange, KernelDifference, KernelDifferenceRow};
 pub use idle::{IdleCause, StreamIdle};
-pub use kernels::{
-    Copies, Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels,
-};
+pub use kernels::{Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels};
 pub use loss_kind::DeviceLossKind;
 pub use losses::{DeviceLoss, DeviceLosses};
+pub use memory::{MemoryRow, OperatorMemoryRow};
 pub use names::stream_id;
+pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};
 pub use queues::{LaunchDelay, StreamQueue};
+pub use shapes::LaunchShapeSummary;
 pub use step_rows::{StepOutlier, StepReason, StepRow};
-pub use steps::{StepError, StepMarks, StepsAsked};
+pub use steps::{FoundSteps, StepError, StepMarks, StepsAsked};
 pub use summary::AcceleratorsSummary;
 pub use tables::{KernelsTable, idle_table};
+pub use what_if::{DeviceChange, DeviceProjection, DeviceWhatIfError};
 
 use crate::devices::records::HostState;
 use crate::devices::streams::{DeviceProcess, processes};
@@ -56,8 +66,8 @@ use ouzel_analyses::breakdown::{Activity, activity};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel_model::{
-    CallPathId, CallPathTree, Content, Contents, Definitions, EventChunk, LocationId, Needs, Remap, Ticks,
-    TimeRange,
+    CallPathId, CallPathTree, Content, Contents, Definitions, EventChunk, Location, LocationId, LocationKind,
+    Needs, Remap, Ticks, TimeRange,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -71,6 +81,8 @@ pub struct Accelerators {
     /// What operations of each region are.
     activities: Vec<Activity>,
     steps: StepMarks,
+    /// Steps that were found elsewhere; they count if none is marked.
+    found: StepCalls,
 }
 
 impl Accelerators {
@@ -91,7 +103,14 @@ impl Accelerators {
             kept: DetailsKept::all(definitions, states),
             activities: activity::stream_activities(definitions, &classes),
             steps: StepMarks::default(),
+            found: StepCalls::default(),
         }
+    }
+
+    /// Streams, threads that drive them, and counters of memory.
+    fn is_folded(&self, location: &Location) -> bool {
+        let counts_memory = !self.kept.pools().is_empty() && location.kind == LocationKind::Metric;
+        self.apis.has(location) || (counts_memory && !self.apis.is_empty())
     }
 
     /// Whether any process drives an accelerator.
@@ -119,12 +138,15 @@ impl Analysis for Accelerators {
     type Partial = AcceleratorsPartial;
     type Output = AcceleratorsOutput;
     const NAME: &'static str = "accelerators";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
         match self.apis.is_empty() {
             true => Needs::CALL_PATHS,
+            false if !self.kept.pools().is_empty() => {
+                Needs::CALL_PATHS | Needs::LINKS | Needs::PARAMETERS | Needs::COLLECTIVES | Needs::METRICS
+            }
             false => Needs::CALL_PATHS | Needs::LINKS | Needs::PARAMETERS | Needs::COLLECTIVES,
         }
     }
@@ -140,7 +162,7 @@ impl Analysis for Accelerators {
     fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
         let location = cx.definitions.location(cx.location);
         AcceleratorsLocal {
-            fold: self.apis.has(location).then(|| DeviceFold::new(is_stream(location))),
+            fold: self.is_folded(location).then(|| DeviceFold::new(is_stream(location))),
             steps: steps::has_steps(&self.apis, cx).then(StepFold::default),
         }
     }
@@ -201,9 +223,14 @@ impl Analysis for Accelerators {
             steps: OperationSteps::default(),
             only_step: None,
         };
-        if !partial.steps.is_empty() {
+        let mut steps = partial.steps;
+        if steps.is_empty() {
+            let is_read = |(location, _): &(&LocationId, _)| cx.locations.contains_key(location);
+            steps = self.found.iter().filter(is_read).map(|(&location, of)| (location, of.clone())).collect();
+        }
+        if !steps.is_empty() {
             let processes = output.processes(cx.definitions);
-            output.steps = OperationSteps::new(&partial.steps, &processes, &self.apis, cx.definitions);
+            output.steps = OperationSteps::new(&steps, &processes, &self.apis, cx.definitions);
         }
         Ok(output)
     }

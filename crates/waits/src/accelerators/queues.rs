@@ -5,6 +5,7 @@
 //! whose launch is not known have neither.
 
 use super::AcceleratorsOutput;
+use super::over_time::delay_ns;
 use crate::devices::streams::DeviceProcess;
 use ouzel_model::{Definitions, LocationId, Ticks, WorldRank};
 use std::collections::BTreeMap;
@@ -76,13 +77,8 @@ impl AcceleratorsOutput {
         for process in processes {
             for stream in &process.streams {
                 let rank = definitions.location(stream.location).rank;
-                let launched = stream.operations.iter().zip(&stream.launches).enumerate();
-                for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
-                    let Some(call) = launch.map(|place| process.call(place)) else { continue };
-                    if call.api.blocks() {
-                        continue;
-                    }
-                    let ns = definitions.clock.ns_from_ticks(it.start.since(call.leave.min(it.start)));
+                for nth in (0..stream.operations.len()).filter(|&nth| self.counts(stream, nth)) {
+                    let Some(ns) = delay_ns(process, stream, nth, definitions) else { continue };
                     let (n, sum, max) = ranks.entry((rank.is_none(), rank)).or_default();
                     *n += 1;
                     *sum += u128::from(ns);

@@ -97,7 +97,7 @@ pub(super) struct Lengths {
 /// The times of all operations, and the end of the run.
 #[derive(Debug, Default)]
 pub(super) struct ReplayTimes {
-    enter: Vec<u64>,
+    pub enter: Vec<u64>,
     leave: Vec<u64>,
     pub start: Vec<u64>,
     end: Vec<u64>,

@@ -9,6 +9,8 @@
 //! steps, else that of its process that began last. If the launch is not known, the time when the operation begins
 //! decides; these operations are counted. Law: each operation belongs to one step or to none, so that sums over the steps
 //! and over what lies outside are those of the run.
+//!
+//! Where no region marks steps, they may be given, as those that `FoundSteps` are.
 
 use super::{Accelerators, AcceleratorsOutput};
 use crate::devices::DeviceApis;
@@ -16,7 +18,7 @@ use crate::devices::streams::{DeviceProcess, Stream};
 use ouzel_engine::LocationCx;
 use ouzel_model::{
     Definitions, EventChunk, EventKind, LocationGroupId, LocationId, ParameterId, ParameterValue, Region,
-    RegionRole, Ticks, did_you_mean, near_names, popped,
+    RegionRole, Ticks, TimeRange, did_you_mean, near_names, popped,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,8 +63,8 @@ impl fmt::Display for StepError {
         match self {
             StepError::NotMarked => write!(
                 f,
-                "the trace has no {PROFILER_STEP}: name the range around each step, of those that \
-                 `ouzel kernels --by scope` lists"
+                "the trace has no {PROFILER_STEP}, and no loop is found on a thread that drives an accelerator: name the \
+                 range around each step, of those that `ouzel kernels --by scope` lists"
             ),
             StepError::NoRegion { name, near } => {
                 write!(f, "no region matches {name:?}, which marks steps{}", did_you_mean(near))
@@ -184,6 +186,9 @@ impl StepFold {
 
 /// The steps of threads.
 pub(super) type StepCalls = BTreeMap<LocationId, Vec<StepCall>>;
+
+/// Steps of threads that no region marks: number and time.
+pub type FoundSteps = BTreeMap<LocationId, Vec<(u64, TimeRange)>>;
 
 /// When a step ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -311,6 +316,23 @@ impl Accelerators {
             Err(error) if asked.must_have_steps() => Err(error),
             Err(_) => Ok(self),
         }
+    }
+
+    /// Whether a location is a thread of a process that drives a device.
+    pub fn is_driver(&self, definitions: &Definitions, location: LocationId) -> bool {
+        let location = definitions.location(location);
+        self.apis.has(location) && !crate::devices::is_stream(location)
+    }
+
+    /// The same, with steps that were found elsewhere: their numbers and times, by thread, in order.
+    pub fn with_found_steps(self, steps: &FoundSteps) -> Self {
+        let call = |&(number, TimeRange { start, end }): &(u64, TimeRange)| StepCall {
+            number: Some(number),
+            start,
+            end,
+        };
+        let found = steps.iter().map(|(&location, of)| (location, of.iter().map(call).collect()));
+        Accelerators { found: found.collect(), ..self }
     }
 }
 

@@ -6,7 +6,7 @@ use super::kernels::{KernelRow, KernelsBy, KernelsOutput, KernelsPer};
 use super::names::stream_id;
 use super::step_rows::StepRow;
 use ouzel_analyses::ratio;
-use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, WorldRank};
+use ouzel_model::{ColumnData, Definitions, LaunchShape, Table, Ticks, Unit, WorldRank};
 use std::sync::Arc;
 
 /// Which table of the answer about kernels.
@@ -28,6 +28,20 @@ pub enum KernelsTable {
     Stragglers,
     /// Steps, if regions mark them.
     Steps,
+    /// Copies by direction and size.
+    CopySizes,
+    /// For how long the queue of each stream has which length.
+    QueueLengths,
+    /// Launch delays of each rank, by range.
+    DelayRanges,
+    /// Streams in bins of time; empty if no bins are asked for.
+    OverTime,
+    /// Copies in bins of time; likewise.
+    CopiesOverTime,
+    /// Memory of an allocator, if the trace records one.
+    Memory,
+    /// The same by operator.
+    MemoryByOperator,
 }
 
 impl KernelsOutput {
@@ -42,6 +56,13 @@ impl KernelsOutput {
             KernelsTable::Communication => self.communication_table(definitions),
             KernelsTable::Stragglers => self.stragglers_table(definitions),
             KernelsTable::Steps => steps_table(&self.steps, definitions),
+            KernelsTable::CopySizes => self.copy_sizes_table(),
+            KernelsTable::QueueLengths => self.queue_lengths_table(definitions),
+            KernelsTable::DelayRanges => self.delay_ranges_table(),
+            KernelsTable::OverTime => self.over_time_table(definitions),
+            KernelsTable::CopiesOverTime => self.copies_over_time_table(definitions),
+            KernelsTable::Memory => self.memory_table(definitions),
+            KernelsTable::MemoryByOperator => self.memory_operators_table(),
         }
     }
 
@@ -116,7 +137,7 @@ impl KernelsOutput {
                 Table::new("kernels").with("step", Unit::None, "Its number; missing outside of steps", steps)
             }
         };
-        table
+        let table = table
             .with(self.by.as_str(), Unit::None, name_doc, names)
             .with("type", Unit::None, "computation, communication or memory", types)
             .with("launches", Unit::None, "Number of operations", ns(&|row| row.durations.n))
@@ -133,7 +154,8 @@ impl KernelsOutput {
             )
             .with("share", Unit::Ratio, "total / total of all operations", {
                 of(&|row| self.share(row.durations.total_ns))
-            })
+            });
+        with_shapes(table, rows)
     }
 
     fn types_table(&self) -> Table {
@@ -173,29 +195,6 @@ impl KernelsOutput {
                 ColumnData::F64(means),
             )
             .with("max_delay_ns", Unit::Nanoseconds, "The longest", ColumnData::U64(longest))
-    }
-
-    fn copies_table(&self) -> Table {
-        let rows = &self.copies;
-        let u64s = |value: &dyn Fn(&super::Copies) -> u64| ColumnData::U64(rows.iter().map(value).collect());
-        let rates = |value: &dyn Fn(&super::Copies) -> Option<f64>| {
-            ColumnData::OptionF64(rows.iter().map(value).collect())
-        };
-        let directions = rows.iter().map(|row| Arc::from(row.direction)).collect();
-        let pageable = rows.iter().map(|row| row.n_pageable).collect();
-        Table::new("copies")
-            .with("direction", Unit::None, "From where to where", ColumnData::Text(directions))
-            .with("n", Unit::None, "Number of copies", u64s(&|row| row.n))
-            .with("bytes", Unit::Bytes, "Bytes of copies whose size is recorded", u64s(&|row| row.bytes))
-            .with("total_ns", Unit::Nanoseconds, "Time of all", u64s(&|row| row.total_ns))
-            .with("mean_gb_per_s", Unit::None, "10⁹ bytes / s, over all", rates(&|row| row.mean_gb_per_s))
-            .with("max_gb_per_s", Unit::None, "The highest of one", rates(&|row| row.max_gb_per_s))
-            .with(
-                "n_pageable",
-                Unit::None,
-                "Copies of pageable memory of the host; missing if not recorded",
-                ColumnData::OptionU64(pageable),
-            )
     }
 }
 
@@ -279,9 +278,45 @@ impl StreamIdle {
     }
 }
 
-const RANK_DOC: &str = "World rank of the process; missing if unknown";
-const STREAM_DOC: &str = "Number of the stream";
+/// The columns about launches.
+fn with_shapes(table: Table, rows: &[KernelRow]) -> Table {
+    let most = |row: &KernelRow| row.shape.most;
+    let extents = |value: &dyn Fn(&KernelRow) -> Option<[u32; 3]>| {
+        let text = |row: &KernelRow| value(row).map(|it| Arc::from(LaunchShape::extent(it)));
+        ColumnData::OptionText(rows.iter().map(text).collect())
+    };
+    let numbers = |value: &dyn Fn(&KernelRow) -> Option<u32>| {
+        ColumnData::OptionU64(rows.iter().map(|row| value(row).map(u64::from)).collect())
+    };
+    let n_shapes = ColumnData::U64(rows.iter().map(|row| row.shape.n_shapes).collect());
+    let occupancy = ColumnData::OptionF64(rows.iter().map(|row| row.shape.occupancy).collect());
+    table
+        .with("n_shapes", Unit::None, "Launch shapes; 0 if not recorded", n_shapes)
+        .with(
+            "grid",
+            Unit::None,
+            "Blocks, in the shape of most launches",
+            extents(&|row| Some(most(row)?.grid)),
+        )
+        .with("block", Unit::None, "Threads of a block, likewise", extents(&|row| Some(most(row)?.block)))
+        .with(
+            "registers",
+            Unit::None,
+            "Registers of a thread, likewise",
+            numbers(&|row| most(row)?.registers),
+        )
+        .with(
+            "shared_bytes",
+            Unit::Bytes,
+            "Shared memory of a block, likewise",
+            numbers(&|row| most(row)?.shared_bytes),
+        )
+        .with("occupancy", Unit::Ratio, "Estimated by the profiler; mean over the time", occupancy)
+}
 
-fn ranks(ranks: impl Iterator<Item = Option<WorldRank>>) -> ColumnData {
+pub(super) const RANK_DOC: &str = "World rank of the process; missing if unknown";
+pub(super) const STREAM_DOC: &str = "Number of the stream";
+
+pub(super) fn ranks(ranks: impl Iterator<Item = Option<WorldRank>>) -> ColumnData {
     ColumnData::OptionU64(ranks.map(|rank| rank.map(|rank| u64::from(rank.0))).collect())
 }

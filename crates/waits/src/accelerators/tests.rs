@@ -250,3 +250,92 @@ fn steps_obey_the_laws() {
     };
     laws::check_on_devices(analysis, |output| format!("{:?}", output.steps));
 }
+
+#[test]
+fn queues_and_delays_over_time_add_up() {
+    // Two launches at 1 and 4 (left at 3 and 6); their kernels begin at 5 and 15: one waits from 1 to 5, the other from 4
+    // to 15.
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @5, launched 1 @5, leave @15, enter a @15, launched 2 @15, leave @45
+         0: enter main @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaLaunchKernel @4, launches 2 @4, leave @6, leave @60",
+    );
+    let definitions = trace.definitions();
+    let output = output(&trace);
+    let bins = std::num::NonZeroU16::new(6).unwrap();
+    let rows = output.over_time(bins, definitions).streams;
+    let found: Vec<_> = rows.iter().map(|row| (row.n, row.busy.0, row.max_queue_length)).collect();
+    assert_eq!(found, [(1, 5, 2), (1, 10, 1), (0, 10, 0), (0, 10, 0), (0, 5, 0), (0, 0, 0)]);
+    let lengths: Vec<f64> = rows.iter().map(|row| row.mean_queue_length).collect();
+    // 1 from 1 to 4, 2 to 5, 1 to 15.
+    assert_eq!(lengths[..3], [1.0, 0.5, 0.0]);
+    let tick = definitions.clock.ns_from_ticks(Ticks(1));
+    assert_eq!((rows[0].max_delay_ns, rows[1].max_delay_ns), (Some(2 * tick), Some(9 * tick)));
+    let kernels = output.kernels(KernelsBy::Kernel, KernelsPer::Run, definitions);
+    let times: Vec<_> = kernels.queue_lengths.iter().map(|it| (it.length, it.time.0)).collect();
+    assert_eq!(times, [(1, 13), (2, 1)]);
+    assert_eq!(kernels.delay_ranges.iter().map(|it| it.n).sum::<u64>(), 2);
+    assert!(kernels.delay_ranges.iter().all(|it| it.from_ns < it.to_ns));
+}
+
+#[test]
+fn bins_of_random_programs_add_up_to_their_streams() {
+    for seed in 0..100 {
+        let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let output = output(&simulated.trace);
+        for bins in [1, 7, 400] {
+            let over_time = output.over_time(std::num::NonZeroU16::new(bins).unwrap(), definitions);
+            for row in output.idle(definitions) {
+                let of_stream = over_time.streams.iter().filter(|it| it.location == row.location);
+                let (n, busy) = of_stream.fold((0, 0), |sum, it| (sum.0 + it.n, sum.1 + it.busy.0));
+                assert_eq!(busy, row.span.0 - row.idle.0, "seed {seed}");
+                assert_eq!(n, output.records[&row.location].operations.len() as u64, "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn steps_that_were_found_elsewhere_count_where_none_is_marked() {
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @5, launched 1 @5, leave @15, enter a @25, launched 2 @25, leave @45
+         0: enter main @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaLaunchKernel @21, launches 2 @21, leave @23, leave @60",
+    );
+    let definitions = trace.definitions();
+    let host = definitions.location_ids().find(|&id| !is_stream(definitions.location(id))).unwrap();
+    let range = |start, end| TimeRange { start: Ticks(start), end: Ticks(end) };
+    let steps = FoundSteps::from([(host, vec![(0, range(0, 20)), (1, range(20, 60))])]);
+    let analysis = Accelerators::new(definitions).with_found_steps(&steps);
+    let output = run(&trace, analysis);
+    let rows = output.kernels(KernelsBy::Kernel, KernelsPer::Step, definitions);
+    let found: Vec<_> = rows.groups.iter().map(|row| (row.step, row.durations.n)).collect();
+    assert_eq!(found, [(Some(0), 1), (Some(1), 1)]);
+    let tick = definitions.clock.ns_from_ticks(Ticks(1));
+    let lengths: Vec<_> = rows.steps.iter().map(|row| row.length_ns / tick).collect();
+    assert_eq!(lengths, [20, 40]);
+}
+
+#[test]
+fn changed_kernels_and_launches_are_replayed() {
+    let planted = planted_losses();
+    let of = |kind: &str| planted.iter().find(|it| it.kind == kind).unwrap();
+    let project = |processes: &[SimulatedProcess], changes: &[DeviceChange]| {
+        let simulated = simulate_devices(processes, Recording::Full);
+        output(&simulated.trace).what_if(changes, simulated.trace.definitions())
+    };
+    let faster = |factor| DeviceChange::Faster { name: "solve".to_owned(), factor };
+    // 60 kernels of 20 ticks, one after the other.
+    let clean = &of("launch_bound").clean;
+    let found = project(clean, &[faster(2.0)]).unwrap();
+    assert_eq!((found.n_changed, found.run.0 - found.projected.0), (60, 600));
+    assert_eq!(project(clean, &[]).unwrap().projected, found.run);
+    // 60 launches of 8 ticks each, with kernels of 2: what is left are the kernels.
+    let small = &of("small_kernels").faulty;
+    let fused = project(small, &[DeviceChange::FusedLaunches]).unwrap();
+    let free = project(small, &[DeviceChange::NoLaunchCost]).unwrap();
+    assert_eq!((fused.n_changed, free.n_changed), (59, 60));
+    assert!(free.projected <= fused.projected && 59 * 6 <= fused.run.0 - fused.projected.0);
+    let unknown = DeviceChange::Faster { name: "solv".to_owned(), factor: 2.0 };
+    let near = vec!["solve".to_owned()];
+    assert_eq!(project(clean, &[unknown]), Err(DeviceWhatIfError::NoName { name: "solv".to_owned(), near }));
+}

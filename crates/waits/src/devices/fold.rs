@@ -2,33 +2,83 @@
 
 use super::calls::DeviceApi;
 use super::records::{
-    DeviceOperation, DeviceRecords, HostCall, HostState, InnerRange, OperationValue, StreamCollective,
+    DeviceOperation, DeviceRecords, HostCall, HostState, InnerRange, MemoryChange, OperationValue,
+    StreamCollective,
 };
 use ouzel_model::{
-    CallPathId, CallPathTree, Definitions, DeviceStep, EventChunk, EventKind, Link, LinkEnd, ParameterId,
-    ParameterValue, Ticks, popped,
+    CallPathId, CallPathTree, Definitions, DeviceStep, EventChunk, EventKind, LaunchShape, Link, LinkEnd,
+    Metric, ParameterId, ParameterValue, Ticks, popped,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What is kept beside calls and operations; nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DetailsKept {
     /// By region.
     states: Vec<Option<HostState>>,
-    values: Vec<(ParameterId, OperationValue)>,
+    values: Vec<(ParameterId, KeptValue)>,
+    /// By metric.
+    memory: Vec<Option<(u32, MemoryCounter)>>,
+    /// What allocators manage: `device 0`, `host`.
+    pools: Vec<Arc<str>>,
 }
+
+/// What a parameter of an operation says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum KeptValue {
+    Number(OperationValue),
+    Shape,
+    HostMemory,
+}
+
+/// What a counter of an allocator counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum MemoryCounter {
+    Allocated,
+    Reserved,
+    Change,
+}
+
+/// The names that counters of allocators begin with.
+const MEMORY_COUNTERS: [(&str, MemoryCounter); 3] = [
+    ("memory allocated, ", MemoryCounter::Allocated),
+    ("memory reserved, ", MemoryCounter::Reserved),
+    ("memory change, ", MemoryCounter::Change),
+];
 
 impl DetailsKept {
     /// Everything: `states` are those of calls on the host, by region.
     pub fn all(definitions: &Definitions, states: Vec<Option<HostState>>) -> Self {
-        let names = [("bytes", OperationValue::Bytes)];
-        let known = |(id, name): (usize, &std::sync::Arc<str>)| {
+        let names = [
+            ("bytes", KeptValue::Number(OperationValue::Bytes)),
+            (LaunchShape::PARAMETER, KeptValue::Shape),
+            ("host memory", KeptValue::HostMemory),
+        ];
+        let known = |(id, name): (usize, &Arc<str>)| {
             let (_, value) = names.iter().find(|(known, _)| **known == **name)?;
             Some((ParameterId::from_index(id), *value))
         };
         let values = definitions.parameters.iter().enumerate().filter_map(known).collect();
-        DetailsKept { states, values }
+        let mut pools: Vec<Arc<str>> = Vec::new();
+        let mut counter = |metric: &Metric| {
+            let of =
+                |&(start, counter): &(&str, MemoryCounter)| Some((metric.name.strip_prefix(start)?, counter));
+            let (pool, counter) = MEMORY_COUNTERS.iter().find_map(of)?;
+            let number = pools.iter().position(|it| **it == *pool).unwrap_or_else(|| {
+                pools.push(Arc::from(pool));
+                pools.len() - 1
+            });
+            Some((number as u32, counter))
+        };
+        let memory = definitions.metrics.iter().map(&mut counter).collect();
+        DetailsKept { states, values, memory, pools }
+    }
+
+    /// What allocators manage.
+    pub(crate) fn pools(&self) -> &[Arc<str>] {
+        &self.pools
     }
 
     pub(crate) fn state(&self, region: ouzel_model::RegionId) -> Option<HostState> {
@@ -50,6 +100,8 @@ pub(crate) enum DeviceFold {
 #[derive(Debug, Default)]
 pub(crate) struct StreamFold {
     depth: u32,
+    /// The number of each shape, by its text; `None` for what is none.
+    shapes: FxHashMap<Arc<str>, Option<u32>>,
     done: DeviceRecords,
 }
 
@@ -138,8 +190,9 @@ impl StreamFold {
                 EventKind::Parameter if !kept.values.is_empty() => {
                     while let Some(it) = popped(&mut parameters, row, |it| it.row) {
                         let known = kept.values.iter().find(|(id, _)| *id == it.parameter);
-                        let value = self.open().zip(known).zip(number_of(&it.value));
-                        self.done.details.values.extend(value.map(|((nth, &(_, kind)), n)| (nth, kind, n)));
+                        if let Some((nth, &(_, kind))) = self.open().zip(known) {
+                            self.keep(nth, kind, &it.value);
+                        }
                     }
                 }
                 EventKind::CollectiveEnd if !kept.values.is_empty() || !kept.states.is_empty() => {
@@ -156,6 +209,28 @@ impl StreamFold {
 }
 
 impl StreamFold {
+    /// Keeps a value of an operation.
+    fn keep(&mut self, nth: u32, kind: KeptValue, value: &ParameterValue) {
+        let details = &mut self.done.details;
+        match (kind, value) {
+            (KeptValue::Number(kind), ParameterValue::U64(number)) => {
+                details.values.push((nth, kind, *number))
+            }
+            (KeptValue::HostMemory, ParameterValue::Text(text)) => {
+                let is_pageable = u64::from(&**text == "pageable");
+                details.values.push((nth, OperationValue::Pageable, is_pageable));
+            }
+            (KeptValue::Shape, ParameterValue::Text(text)) => {
+                let number = *self.shapes.entry(text.clone()).or_insert_with(|| {
+                    details.shapes.push(text.parse().ok()?);
+                    Some(details.shapes.len() as u32 - 1)
+                });
+                details.shape_of.extend(number.map(|number| (nth, number)));
+            }
+            _ => {}
+        }
+    }
+
     /// The number of the operation that runs.
     fn open(&self) -> Option<u32> {
         (0 < self.depth).then_some(self.done.operations.len() as u32).and_then(|n| n.checked_sub(1))
@@ -164,7 +239,7 @@ impl StreamFold {
 
 impl HostFold {
     fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
-        let (mut links, mut steps) = (chunk.links, chunk.device_calls);
+        let (mut links, mut steps, mut metrics) = (chunk.links, chunk.device_calls, chunk.metrics);
         for (row, (&at, &kind)) in chunk.time.iter().zip(chunk.kind).enumerate() {
             match kind {
                 EventKind::Enter => {
@@ -197,8 +272,33 @@ impl HostFold {
                         self.done.details.states.push((state, since, at));
                     }
                 }
+                EventKind::Metric if !kept.pools.is_empty() => {
+                    while let Some(it) = popped(&mut metrics, row, |it| it.row) {
+                        let known = kept.memory.get(it.metric.index()).copied().flatten();
+                        if let Some((pool, counter)) = known {
+                            self.keep_memory(at, pool, counter, f64::from_bits(it.bits));
+                        }
+                    }
+                }
                 _ => {}
             }
+        }
+    }
+
+    /// Keeps a value of a counter of an allocator; the first of a change is what is allocated.
+    fn keep_memory(&mut self, at: Ticks, pool: u32, counter: MemoryCounter, value: f64) {
+        let path = self.open.last().map_or(CallPathTree::ROOT, |call| call.path);
+        let changes = &mut self.done.details.memory;
+        // Bytes below 2⁵³ are exact.
+        let bytes = value.max(0.0) as u64;
+        if counter == MemoryCounter::Allocated {
+            changes.push(MemoryChange { path, at, pool, allocated: bytes, reserved: None, change: None });
+            return;
+        }
+        let Some(last) = changes.last_mut().filter(|last| last.at == at && last.pool == pool) else { return };
+        match counter {
+            MemoryCounter::Reserved => last.reserved = Some(bytes),
+            _ => last.change = Some(value as i64),
         }
     }
 
@@ -309,12 +409,4 @@ fn launches<'a>(links: &mut &'a [Link], row: usize) -> impl Iterator<Item = u64>
 /// Whether the host waits.
 pub(crate) fn is_await(step: DeviceStep) -> bool {
     matches!(step, DeviceStep::AwaitStream(_) | DeviceStep::AwaitDevice(_) | DeviceStep::AwaitEvent(_))
-}
-
-/// A number that is no less than zero.
-fn number_of(value: &ParameterValue) -> Option<u64> {
-    match value {
-        ParameterValue::U64(number) => Some(*number),
-        _ => None,
-    }
 }

@@ -3,7 +3,7 @@
 //! Law: everything is in the order of the records of its location.
 
 use super::calls::DeviceApi;
-use ouzel_model::{CallPathId, CollectiveOp, CommId, DeviceStep, Remap, Ticks};
+use ouzel_model::{CallPathId, CollectiveOp, CommId, DeviceStep, LaunchShape, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 
 /// The records of one location: of a thread, or of a stream.
@@ -26,6 +26,12 @@ pub(crate) struct DeviceDetails {
     pub values: Vec<(u32, OperationValue, u64)>,
     /// Of a stream: operations that are collectives, in order.
     pub collectives: Vec<StreamCollective>,
+    /// Of a stream: how its kernels were launched, each shape once.
+    pub shapes: Vec<LaunchShape>,
+    /// Of a stream: numbers of operations and of their shapes, in order.
+    pub shape_of: Vec<(u32, u32)>,
+    /// Of a thread: what an allocator had after it gave or took memory, in order.
+    pub memory: Vec<MemoryChange>,
     /// Of a thread: when it communicated or started something up, outermost calls only, in order.
     pub states: Vec<(HostState, Ticks, Ticks)>,
     /// Of a thread: numbers of calls, and the code that took the longest before each, longest first.
@@ -37,6 +43,23 @@ pub(crate) struct DeviceDetails {
 pub(crate) enum OperationValue {
     /// Bytes of a copy or fill.
     Bytes,
+    /// Whether the memory of the host that a copy has is pageable: 1, or pinned: 0.
+    Pageable,
+}
+
+/// An allocator gave or took memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MemoryChange {
+    pub path: CallPathId,
+    pub at: Ticks,
+    /// Which memory: an index into the pools of the question.
+    pub pool: u32,
+    /// What it has given, afterwards.
+    pub allocated: u64,
+    /// What it holds of the device, afterwards.
+    pub reserved: Option<u64>,
+    /// What it gave, or took if less than zero.
+    pub change: Option<i64>,
 }
 
 /// What a host does, as far as it explains why a device has nothing to do.
@@ -104,5 +127,6 @@ impl DeviceRecords {
         self.inner.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.operations.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.details.codes.iter_mut().for_each(|it| it.1 = remap.path(it.1));
+        self.details.memory.iter_mut().for_each(|it| it.path = remap.path(it.path));
     }
 }

@@ -6,8 +6,9 @@ use crate::nsight::database::QueryRow;
 use crate::nsight::regions::{
     SYNC_CONTEXT, SYNC_EVENT, SYNC_STREAM, SYNC_STREAM_WAIT, memcpy_name, sync_name,
 };
-use crate::nsight::rows::{NO_PEER, RowKind, StreamStep};
+use crate::nsight::rows::{HAS_BYTES, HAS_SHAPE, NO_PEER, PAGEABLE, PINNED, RowKind, StreamStep};
 use crate::position::u32_from;
+use ouzel_model::LaunchShape;
 use std::sync::Arc;
 
 /// The table of waits of the host.
@@ -17,13 +18,42 @@ const NO_ID: i64 = u32::MAX as i64;
 /// The columns that all tables of devices begin with here.
 const COMMON: [&str; 7] = ["start", "end", "globalPid", "deviceId", "contextId", "streamId", "correlationId"];
 
+/// Kinds of memory of the host, in `ENUM_CUDA_MEM_KIND` of the export.
+const MEMORY_PAGEABLE: i64 = 0;
+const MEMORY_PINNED: i64 = 1;
+
+/// What the tables say of an operation beside its times.
+#[derive(Default)]
+struct OperationFacts {
+    bytes: Option<i64>,
+    /// Memory of the host, as in [`PAGEABLE`].
+    memory: u8,
+    /// Number of the launch shape.
+    shape: Option<u64>,
+}
+
+/// The shape of the launch of a kernel; `None` if the export does not say.
+fn shape(row: &QueryRow<'_, '_>) -> Option<LaunchShape> {
+    let number = |column: usize| u32::try_from(row.int(column)?).ok();
+    let extent = |first: usize| Some([number(first)?, number(first + 1)?, number(first + 2)?]);
+    let shared_bytes = match (number(17), number(18)) {
+        (None, None) => None,
+        (fixed, dynamic) => Some(fixed.unwrap_or(0).saturating_add(dynamic.unwrap_or(0))),
+    };
+    Some(LaunchShape {
+        grid: extent(10)?,
+        block: extent(13)?,
+        registers: number(16),
+        shared_bytes,
+        occupancy_permille: None,
+    })
+}
+
 impl ReportScan<'_> {
     /// Every table of devices.
     pub(super) fn devices(&mut self) -> Result<(), ReadError> {
         self.kernels()?;
-        self.named("CUPTI_ACTIVITY_KIND_MEMCPY", Some("bytes"), "copyKind", &Origin::Memcpy, |kind| {
-            memcpy_name(kind)
-        })?;
+        self.named("CUPTI_ACTIVITY_KIND_MEMCPY", Some("bytes"), "copyKind", &Origin::Memcpy, memcpy_name)?;
         self.named("CUPTI_ACTIVITY_KIND_MEMSET", Some("bytes"), "", &Origin::Memset, |_| {
             "[CUDA memset]".to_owned()
         })?;
@@ -131,7 +161,27 @@ impl ReportScan<'_> {
 
     fn kernels(&mut self) -> Result<(), ReadError> {
         let [a, b, c, d, e, f, g] = COMMON;
-        let columns = [a, b, c, d, e, f, g, "demangledName", "shortName", "mangledName"];
+        let columns = [
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            "demangledName",
+            "shortName",
+            "mangledName",
+            "gridX",
+            "gridY",
+            "gridZ",
+            "blockX",
+            "blockY",
+            "blockZ",
+            "registersPerThread",
+            "staticSharedMemory",
+            "dynamicSharedMemory",
+        ];
         self.table("CUPTI_ACTIVITY_KIND_KERNEL", &columns, None, |scan, row| {
             let Some(name) = row.int(7).or_else(|| row.int(8)) else {
                 scan.leave_out("kernels without a name");
@@ -145,8 +195,19 @@ impl ReportScan<'_> {
                     scan.region(&Origin::Kernel(mangled), b'k', name, |name| name)
                 }
             };
-            scan.device_row(row, region, None)
+            let shape = shape(row).map(|shape| scan.shape(shape));
+            scan.device_row(row, region, OperationFacts { shape, ..OperationFacts::default() })
         })
+    }
+
+    /// The number of a shape.
+    fn shape(&mut self, shape: LaunchShape) -> u64 {
+        let next = self.all.shapes.len() as u64;
+        let number = *self.all.shape_ids.entry(shape).or_insert(next);
+        if number == next {
+            self.all.shapes.push(shape);
+        }
+        number
     }
 
     /// A table whose rows are named by a code in column `named_by`.
@@ -159,7 +220,10 @@ impl ReportScan<'_> {
         name: impl Fn(i64) -> String,
     ) -> Result<(), ReadError> {
         let [a, b, c, d, e, f, g] = COMMON;
-        let columns = [a, b, c, d, e, f, g, named_by, bytes.unwrap_or("")];
+        let has_memory = *origin == Origin::Memcpy;
+        let memory = |column| if has_memory { column } else { "" };
+        let columns =
+            [a, b, c, d, e, f, g, named_by, bytes.unwrap_or(""), memory("srcKind"), memory("dstKind")];
         let cache = match origin {
             Origin::Memcpy => b'c',
             Origin::Memset => b's',
@@ -167,7 +231,14 @@ impl ReportScan<'_> {
         };
         self.table(table, &columns, None, |scan, row| {
             let region = scan.coded(origin, cache, row.int(7).unwrap_or(0), &name);
-            scan.device_row(row, region, bytes.map(|_| row.int(8).unwrap_or(0)))
+            let kinds = [9, 10].map(|column| row.int(column).filter(|_| has_memory));
+            let memory = match () {
+                () if kinds.contains(&Some(MEMORY_PAGEABLE)) => PAGEABLE,
+                () if kinds.contains(&Some(MEMORY_PINNED)) => PINNED,
+                () => 0,
+            };
+            let bytes = bytes.map(|_| row.int(8).unwrap_or(0));
+            scan.device_row(row, region, OperationFacts { bytes, memory, shape: None })
         })
     }
 
@@ -175,7 +246,7 @@ impl ReportScan<'_> {
         &mut self,
         row: &QueryRow<'_, '_>,
         region: u32,
-        bytes: Option<i64>,
+        facts: OperationFacts,
     ) -> Result<(), ReadError> {
         let (Some(start), Some(end)) = (row.int(0), row.int(1)) else {
             self.n_damaged += 1;
@@ -188,12 +259,14 @@ impl ReportScan<'_> {
         self.linked.insert(id);
         self.all.n_links += u64::from(id != 0);
         let place = self.place(process, kind);
-        let bytes = bytes.map(|bytes| u64::try_from(bytes).unwrap_or(0));
+        let bytes = facts.bytes.map(|bytes| (HAS_BYTES, u64::try_from(bytes).unwrap_or(0)));
+        let (more, bytes) = bytes.or(facts.shape.map(|shape| (HAS_SHAPE, shape))).unwrap_or((0, 0));
         let row = ReportRow {
             kind: RowKind::Device,
+            op: facts.memory,
             id,
-            bytes: bytes.unwrap_or(0),
-            more: u64::from(bytes.is_some()),
+            bytes,
+            more,
             ..ReportRow::call(start, end, region)
         };
         self.push(place, row)

@@ -8,6 +8,7 @@
 //! Device tables come first, so that only those calls get a link that launched something.
 //! Law: each row of a table of calls is one row of a place, or is counted by the name of its table and the reason.
 
+mod counters;
 mod cuda;
 mod host;
 mod links;
@@ -21,11 +22,12 @@ use super::rows::ReportRow;
 use super::store::Partition;
 use crate::position::u32_from;
 use links::{Callers, LinkedCalls};
-use ouzel_model::{Level, Notice, NoticeCode, ReadError, SampledContexts};
+use ouzel_model::{LaunchShape, Level, Notice, NoticeCode, ReadError, SampledContexts};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub(super) use counters::CounterName;
 pub(super) use mpi::CommHandle;
 
 /// Times that are believed, in ns from the start of the session: 104 days in both directions. What lies outside
@@ -41,6 +43,8 @@ pub(super) enum PlaceKind {
     Ranges(u32),
     /// Operations of a stream.
     Stream { device: i64, context: i64, stream: i64 },
+    /// Values of counters.
+    Counters,
 }
 
 /// A sequence of rows; the numbers of processes are those of [`ScannedReports::processes`].
@@ -92,9 +96,15 @@ pub(super) struct ScannedReports {
     /// Contexts that are waited for: process, device, context.
     pub contexts_of_devices: BTreeMap<(u32, i64, i64), u32>,
     pub partition: Partition,
+    /// Names and units of counters.
+    pub metrics: Vec<CounterName>,
+    /// How kernels were launched, each shape once.
+    pub shapes: Vec<LaunchShape>,
+    shape_ids: FxHashMap<LaunchShape, u64>,
     pub notices: Vec<Notice>,
     /// Rows with an effect on more than their place, for what the trace lacks.
     pub n_samples: u64,
+    pub n_values: u64,
     pub n_links: u64,
     pub n_messages: u64,
     pub n_collectives: u64,
@@ -150,6 +160,7 @@ impl ScannedReports {
         scan.mpi()?;
         scan.nvtx()?;
         scan.samples()?;
+        scan.counters()?;
         scan.other_ranges()?;
         scan.finish();
         Ok(())

@@ -323,3 +323,51 @@ fn reports_before_their_export_are_refused_with_a_hint() {
     rusqlite::Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
     assert_eq!((READER.recognise)(&Candidate::at(&other)), None, "some other database");
 }
+
+#[test]
+fn launches_memory_and_metrics_of_gpus_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = made(
+        dir.path(),
+        "INSERT INTO StringIds VALUES (1,'solve');
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start,end,deviceId,contextId,streamId,correlationId,globalPid,
+             demangledName,shortName,registersPerThread,gridX,gridY,gridZ,blockX,blockY,blockZ,staticSharedMemory,
+             dynamicSharedMemory,localMemoryPerThread,localMemoryTotal,gridId)
+           VALUES (10,20,0,1,7,1,$P,1,1,32,64,2,1,128,1,1,16,1024,0,0,1),
+                  (20,30,0,1,7,2,$P,1,1,32,64,2,1,128,1,1,16,1024,0,0,2);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start,end,deviceId,contextId,streamId,correlationId,globalPid,bytes,
+             copyKind,srcKind,dstKind)
+           VALUES (30,40,0,1,7,3,$P,100,1,0,2),(40,50,0,1,7,4,$P,100,2,2,1),(50,60,0,1,7,5,$P,100,8,2,2);
+         CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, sourceId INTEGER, typeName TEXT, metricId INTEGER,
+           metricName TEXT);
+         INSERT INTO TARGET_INFO_GPU_METRICS VALUES (258,1,'GA100',3,'SMs Active [%]');
+         CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
+         INSERT INTO GPU_METRICS VALUES (15,258,3,40),(25,258,3,55),(25,258,9,1);
+         CREATE TABLE CUDA_GPU_MEMORY_USAGE_EVENTS (start INTEGER, globalPid INTEGER, deviceId INTEGER,
+           contextId INTEGER, address INTEGER, pc INTEGER, bytes INTEGER, memKind INTEGER, memoryOperationType INTEGER,
+           name TEXT, correlationId INTEGER);
+         INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES (9,$P,0,1,1,0,30,2,1,NULL,0),(5,$P,0,1,1,0,50,2,0,NULL,0),
+           (6,$P,0,1,2,0,7,1,0,NULL,0);",
+    );
+    let source = opened(&path).unwrap();
+    let sums = all_sums(&source);
+    let shape = "grid=64x2x1 block=128x1x1 registers=32 shared_bytes=1040";
+    assert_eq!(sums.texts, [shape, shape, "pageable", "pinned"]);
+    let value = |at, name: &str, value| (at, name.to_owned(), value);
+    assert_eq!(
+        sums.values,
+        [
+            value(5, "memory allocated, device 0", 50.0),
+            value(5, "memory change, device 0", 50.0),
+            value(6, "memory allocated, host", 7.0),
+            value(6, "memory change, host", 7.0),
+            value(9, "memory allocated, device 0", 20.0),
+            value(9, "memory change, device 0", -30.0),
+            value(15, "SMs Active [%], GPU 2", 40.0),
+            value(25, "SMs Active [%], GPU 2", 55.0),
+            value(25, "metric 9, GPU 2", 1.0),
+        ]
+    );
+    let counters = source.definitions().locations.iter().filter(|it| it.kind == LocationKind::Metric);
+    assert_eq!(counters.map(|it| &*it.name).collect::<Vec<_>>(), ["counters"]);
+}

@@ -8,8 +8,8 @@ use super::NsightSource;
 use super::reports::exports_in;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkBuffer, Collective, EventKind, Filter, Link, LocationId, MessageEnd, Needs, ReadError, ReadPlan,
-    RequestEvent, TraceSource,
+    ChunkBuffer, Collective, EventKind, Filter, Link, LocationId, MessageEnd, Needs, ParameterValue,
+    ReadError, ReadPlan, RequestEvent, TraceSource,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,6 +34,10 @@ pub(super) struct Sums {
     pub links: Vec<Link>,
     pub n_samples: u64,
     pub bytes: u64,
+    /// Parameters that are text.
+    pub texts: Vec<String>,
+    /// Values of counters.
+    pub values: Vec<(u64, String, f64)>,
     pub n_records: u64,
 }
 
@@ -73,8 +77,19 @@ pub(super) fn sums_in(source: &NsightSource, location: LocationId, filter: &Filt
         into.n_samples += buffer.samples.len() as u64;
         into.n_records += buffer.n_records;
         for parameter in &buffer.parameters {
-            let ouzel_model::ParameterValue::U64(bytes) = parameter.value else { panic!("{parameter:?}") };
-            into.bytes += bytes;
+            match &parameter.value {
+                ParameterValue::U64(bytes) => into.bytes += bytes,
+                ParameterValue::Text(text) => into.texts.push(text.to_string()),
+                ParameterValue::I64(_) => panic!("{parameter:?}"),
+            }
+        }
+        for value in &buffer.metrics {
+            let metric = &source.definitions().metrics[value.metric.index()];
+            into.values.push((
+                buffer.time[value.row as usize].0,
+                metric.name.to_string(),
+                f64::from_bits(value.bits),
+            ));
         }
     }
     assert!(open.is_empty(), "calls stay open at {location:?}");

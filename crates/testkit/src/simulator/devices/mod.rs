@@ -57,6 +57,8 @@ pub enum HostStep {
         /// Whether it waits.
         blocks: bool,
     },
+    /// It copies pageable memory to a device, and waits until that is done.
+    PageableCopy(usize, u64),
     /// It waits for a stream.
     AwaitStream(usize),
     /// It waits for the device of a stream.

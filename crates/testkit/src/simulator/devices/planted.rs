@@ -65,11 +65,43 @@ pub fn planted_losses() -> Vec<PlantedLoss> {
         ),
         PlantedLoss { kind: "straggler", faulty: four(24), clean: four(0) },
         alone(
+            "pageable_memory",
+            process(&[HostStep::PageableCopy(0, 10), solve], 2),
+            process(&[HostStep::Copy { stream: 1, ticks: 10, blocks: false }, solve], 2),
+        ),
+        alone(
+            "useless_synchronisation",
+            process(&[solve, HostStep::AwaitStream(0), HostStep::Work("prepare", 12)], 1),
+            process(&[solve, HostStep::Work("prepare", 12)], 1),
+        ),
+        alone(
+            "memory_churn",
+            process(&[HostStep::Work("cudaMalloc", 12), solve, HostStep::Free(0)], 1),
+            process(&[solve], 1),
+        ),
+        alone(
+            "first_use_costs",
+            process_after(&[HostStep::Work("cuModuleLoadDataEx", 400)]),
+            process_after(&[]),
+        ),
+        PlantedLoss {
+            kind: "exposed_communication",
+            faulty: vec![process(&[solve, HostStep::Collective(0, 12)], 1); 2],
+            clean: vec![process(&[solve, HostStep::Collective(1, 12)], 2); 2],
+        },
+        alone(
             "small_kernels",
             process(&[HostStep::Launch { stream: 0, name: "tiny", ticks: 2, call: 8, delay: 8 }], 1),
             process_of_one(N_STEPS as u64 * 2),
         ),
     ]
+}
+
+/// One process that does something between its first kernel and the others.
+fn process_after(steps: &[HostStep]) -> SimulatedProcess {
+    let mut process = process(&[kernel(0, "solve", 20)], 1);
+    drop(process.threads[0].splice(1..1, steps.iter().copied()));
+    process
 }
 
 /// One kernel instead of many.

@@ -87,7 +87,10 @@ impl Machine<'_> {
         let waits = Some("host_waits_for_device");
         match step {
             HostStep::Work(name, ticks) => self.call(place, (name, None, ticks), Needed::Nothing, None),
-            HostStep::Launch { .. } | HostStep::Copy { .. } | HostStep::Collective(..) => {
+            HostStep::Launch { .. }
+            | HostStep::Copy { .. }
+            | HostStep::PageableCopy(..)
+            | HostStep::Collective(..) => {
                 self.launch_step(place, step);
             }
             HostStep::AwaitStream(stream) => {
@@ -149,9 +152,16 @@ impl Machine<'_> {
                 self.launch(place, call, &operation);
                 self.call(place, ("cudaLaunchKernel", None, call), Needed::Nothing, None);
             }
-            HostStep::Copy { stream, ticks, blocks } => {
+            HostStep::Copy { .. } | HostStep::PageableCopy(..) => {
+                let (stream, ticks, blocks, name) = match step {
+                    HostStep::Copy { stream, ticks, blocks } => (stream, ticks, blocks, "[memcpy]"),
+                    HostStep::PageableCopy(stream, ticks) => {
+                        (stream, ticks, true, "Memcpy HtoD (Pageable -> Device)")
+                    }
+                    _ => return,
+                };
                 let launch = if blocks { "cudaMemcpy" } else { "cudaMemcpyAsync" };
-                let (name, is_kernel) = ("[memcpy]", false);
+                let is_kernel = false;
                 let own =
                     self.launch(place, 1, &Operation { stream, name, is_kernel, ticks, launch, ..kernel });
                 if blocks {

@@ -1,0 +1,73 @@
+//! What first use and the handling of memory cost a run: losses that the names of calls tell.
+//!
+//! In the replay, code of such names takes no time before launches and waits, and calls that release memory neither wait
+//! nor take time. First-use costs count before the first launch of a thread, too; memory that is given before it, and
+//! taken back after the last, is no churn.
+
+use super::AcceleratorsOutput;
+use super::loss_kind::DeviceLossKind;
+use super::losses::{Candidate, loss};
+use super::names;
+use super::replay::DeviceReplay;
+use crate::devices::calls::DeviceApi;
+use ouzel_model::{CallPathId, Definitions, LocationId};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl AcceleratorsOutput {
+    /// What code and calls of one kind cost; the call path is that of most time.
+    pub(super) fn named_loss(
+        &self,
+        replay: &DeviceReplay,
+        kind: DeviceLossKind,
+        definitions: &Definitions,
+    ) -> Option<Candidate> {
+        let is_of_kind = |path: CallPathId| {
+            let region = self.call_paths.region(path)?;
+            Some(names::host_loss(&definitions.region(region).name) == kind)
+        };
+        let named = |path: CallPathId| self.chain(path).find(|&at| is_of_kind(at) == Some(true));
+        let mut lengths = replay.lengths.clone();
+        let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
+        let mut locations: BTreeSet<LocationId> = BTreeSet::new();
+        let launches_later = launches_later(replay);
+        for (number, it) in replay.calls.iter().enumerate() {
+            let mut add = |path: CallPathId, ticks: u64| {
+                let of_path = of_paths.entry(path).or_default();
+                (of_path.0, of_path.1) = (of_path.0 + ticks, of_path.1 + 1);
+                locations.insert(it.location);
+            };
+            if it.before.is_some() || kind == DeviceLossKind::FirstUse {
+                for &(path, ticks) in &it.code {
+                    let ticks = ticks.min(lengths.before[number]);
+                    if let Some(path) = named(path).filter(|_| 0 < ticks) {
+                        lengths.before[number] -= ticks;
+                        add(path, ticks);
+                    }
+                }
+            }
+            let releases = it.call.api == DeviceApi::Free && kind == DeviceLossKind::MemoryChurn;
+            if releases && it.before.is_some() && launches_later[number] {
+                (lengths.waits[number], lengths.own[number]) = (false, 0);
+                add(it.call.path, it.call.leave.since(it.call.enter).0);
+            }
+        }
+        let (&path, _) = of_paths.iter().max_by_key(|(path, of)| (of.0, Reverse(**path)))?;
+        let time = of_paths.values().map(|of| of.0).sum();
+        let n = of_paths.values().map(|of| of.1).sum();
+        Some(Candidate { loss: loss(kind, path, locations.into_iter(), n, time), lengths })
+    }
+}
+
+/// Of each call, whether a later one of its thread launches something.
+fn launches_later(replay: &DeviceReplay) -> Vec<bool> {
+    let mut later = vec![false; replay.calls.len()];
+    let mut of_threads: BTreeSet<LocationId> = BTreeSet::new();
+    for (number, it) in replay.calls.iter().enumerate().rev() {
+        later[number] = of_threads.contains(&it.location);
+        if it.launches.is_some() {
+            of_threads.insert(it.location);
+        }
+    }
+    later
+}
