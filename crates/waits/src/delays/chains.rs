@@ -25,7 +25,7 @@ const N_CHAINS: usize = 5;
 const MAX_WAITS: usize = 100;
 
 /// The chains of the delays with the highest costs. `remap` is for the call paths of waits.
-pub(super) fn chains(of: &Dependencies, pieces: &Pieces, swept: &Swept, remap: &Remap) -> Vec<WaitChain> {
+pub(super) fn chains(of: &Dependencies, pieces: &Pieces<'_>, swept: &Swept, remap: &Remap) -> Vec<WaitChain> {
     let mut delays: Vec<_> = swept.sums.by_delay().into_iter().collect();
     delays.sort_by_key(|(_, (short, long))| Reverse(*short + *long));
     let chain = |((call_path, location), (short_term, long_term)): (_, (Ticks, Ticks))| {
@@ -59,7 +59,7 @@ impl Dependencies {
     /// The waits from the first on, and how many there are.
     fn follow(
         &self,
-        pieces: &Pieces,
+        pieces: &Pieces<'_>,
         swept: &Swept,
         (delay, first): (CallPathId, usize),
         remap: &Remap,
@@ -77,7 +77,7 @@ impl Dependencies {
         (waits, n_waits)
     }
 
-    fn chain_wait(&self, pieces: &Pieces, (cause, index): (Cause, usize), remap: &Remap) -> ChainWait {
+    fn chain_wait(&self, pieces: &Pieces<'_>, (cause, index): (Cause, usize), remap: &Remap) -> ChainWait {
         let wait = &self.waits[index];
         let causes = self.causes(pieces, index);
         let times = causes.times();

@@ -12,26 +12,34 @@
 
 use super::dependencies::Dependencies;
 use super::share::part;
-use ouzel_analyses::critical_path::PathCallsOutput;
+use ouzel_analyses::critical_path::{PathCallsOutput, SegmentShare};
 use ouzel_model::{CallPathId, LocationId, Remap, Ticks, TimeRange};
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// Of so many times for each call path, an interval is added up rather than looked up.
+const FEW: usize = 8;
 
 /// The pieces of one location.
 #[derive(Debug, Default)]
-struct LocationPieces {
+struct LocationPieces<'a> {
     ranges: Vec<TimeRange>,
+    /// Where the shares of each piece start, and where those of the last end; empty if waits lie in pieces.
+    starts: Vec<u32>,
+    /// The time of each call path, piece by piece, waits in pieces included.
+    shares: &'a [SegmentShare],
     /// For each call path, ascending: the pieces in which it has time, with the time up to their ends.
-    paths: Vec<(CallPathId, Vec<(usize, Ticks)>)>,
+    paths: Vec<(CallPathId, Vec<(u32, Ticks)>)>,
 }
 
 /// The pieces of all locations.
 #[derive(Debug)]
-pub(crate) struct Pieces(BTreeMap<LocationId, LocationPieces>);
+pub(crate) struct Pieces<'a>(FxHashMap<LocationId, LocationPieces<'a>>);
 
-impl Pieces {
+impl<'a> Pieces<'a> {
     /// The pieces of each location, in the order of time.
     pub fn ranges(of: &Dependencies) -> BTreeMap<LocationId, Vec<TimeRange>> {
-        let mut borders: BTreeMap<LocationId, BTreeSet<Ticks>> = BTreeMap::new();
+        let mut borders: BTreeMap<LocationId, Vec<Ticks>> = BTreeMap::new();
         let mut by_rate: BTreeMap<LocationId, (Ticks, Ticks)> = BTreeMap::new();
         for (i, (wait, interval)) in of.waits.iter().zip(&of.intervals).enumerate() {
             if !of.is_exact(i) {
@@ -47,7 +55,9 @@ impl Pieces {
         for (location, (start, end)) in by_rate {
             borders.entry(location).or_default().extend([start, end]);
         }
-        let ranges = |(location, borders): (LocationId, BTreeSet<Ticks>)| {
+        let ranges = |(location, mut borders): (LocationId, Vec<Ticks>)| {
+            borders.sort_unstable();
+            borders.dedup();
             let mut waits =
                 of.places_at(location).filter(|&i| of.is_exact(i)).map(|i| &of.waits[i]).peekable();
             let pieces = borders.iter().zip(borders.iter().skip(1)).filter(|&(&start, _)| {
@@ -60,21 +70,41 @@ impl Pieces {
     }
 
     /// With the times that the second pass has found.
-    pub fn new(of: &Dependencies, calls: &PathCallsOutput, remap: &Remap) -> Self {
-        let mut number = 0;
+    pub fn new(of: &Dependencies, calls: &'a PathCallsOutput, remap: &Remap) -> Self {
+        let mut rest = calls.shares.as_slice();
+        let mut first = 0;
+        // Where the times of each call path are.
+        let mut places: Vec<u32> = vec![u32::MAX; calls.call_paths.len()];
         let pieces = Pieces::ranges(of).into_iter().map(|(location, ranges)| {
+            let after = first + ranges.len() as u32;
+            let n_shares = rest.partition_point(|share| share.segment < after);
+            let (shares, others) = rest.split_at(n_shares);
+            rest = others;
             let waits = waits_in(of, location, &ranges, remap);
-            let mut paths: BTreeMap<CallPathId, Vec<(usize, Ticks)>> = BTreeMap::new();
-            for piece in 0..ranges.len() {
-                for share in calls.of_segment(number) {
-                    let wait = waits.get(&(piece, share.call_path)).copied().unwrap_or_default();
-                    let times = paths.entry(share.call_path).or_default();
-                    let before = times.last().map_or(Ticks(0), |last| last.1);
-                    times.push((piece, before + share.time.since(wait)));
+            let (mut starts, mut paths) = (vec![0; ranges.len() + 1], Vec::new());
+            for share in shares {
+                let piece = share.segment - first;
+                starts[piece as usize + 1] += 1;
+                let place = &mut places[share.call_path.index()];
+                if *place == u32::MAX {
+                    *place = paths.len() as u32;
+                    paths.push((share.call_path, Vec::new()));
                 }
-                number += 1;
+                let times: &mut Vec<(u32, Ticks)> = &mut paths[*place as usize].1;
+                let before = times.last().map_or(Ticks(0), |last| last.1);
+                let wait = waits.get(&(piece as usize, share.call_path)).copied().unwrap_or_default();
+                times.push((piece, before + share.time.since(wait)));
             }
-            (location, LocationPieces { ranges, paths: paths.into_iter().collect() })
+            for piece in 0..ranges.len() {
+                starts[piece + 1] += starts[piece];
+            }
+            if !waits.is_empty() {
+                starts.clear();
+            }
+            paths.iter().for_each(|(path, _)| places[path.index()] = u32::MAX);
+            paths.sort_unstable_by_key(|(path, _)| *path);
+            first = after;
+            (location, LocationPieces { ranges, starts, shares, paths })
         });
         Pieces(pieces.collect())
     }
@@ -84,6 +114,11 @@ impl Pieces {
         let Some(of) = self.0.get(&location) else { return Vec::new() };
         let piece = |at: Ticks| of.ranges.partition_point(|range| range.start < at);
         let (first, last) = (piece(start), piece(end));
+        if let (Some(&from), Some(&to)) = (of.starts.get(first), of.starts.get(last))
+            && to.saturating_sub(from) as usize <= FEW * of.paths.len()
+        {
+            return sums(of.shares.get(from as usize..to as usize).unwrap_or_default());
+        }
         let times = of.paths.iter().filter_map(|(path, times)| {
             let ticks = before(times, last).since(before(times, first));
             (Ticks(0) < ticks).then_some((*path, ticks.0))
@@ -96,7 +131,7 @@ impl Pieces {
         let Some(of) = self.0.get(&location) else { return Vec::new() };
         let first = of.ranges.partition_point(|range| range.end <= start);
         let after = of.ranges.partition_point(|range| range.start < end);
-        let inside = |times: &[(usize, Ticks)], piece: usize| {
+        let inside = |times: &[(u32, Ticks)], piece: usize| {
             let range = of.ranges[piece];
             let overlap = range.end.min(end).since(range.start.max(start));
             let time = before(times, piece + 1).since(before(times, piece));
@@ -117,9 +152,23 @@ impl Pieces {
     }
 }
 
+/// The sum of the shares of each call path, ascending; no share is zero.
+fn sums(shares: &[SegmentShare]) -> Vec<(CallPathId, u64)> {
+    let mut times: Vec<(CallPathId, u64)> = shares.iter().map(|it| (it.call_path, it.time.0)).collect();
+    times.sort_unstable_by_key(|it| it.0);
+    times.dedup_by(|later, first| {
+        let is_same = later.0 == first.0;
+        if is_same {
+            first.1 += later.1;
+        }
+        is_same
+    });
+    times
+}
+
 /// The time of a call path before a piece.
-fn before(times: &[(usize, Ticks)], piece: usize) -> Ticks {
-    let n = times.partition_point(|time| time.0 < piece);
+fn before(times: &[(u32, Ticks)], piece: usize) -> Ticks {
+    let n = times.partition_point(|time| (time.0 as usize) < piece);
     n.checked_sub(1).map_or(Ticks(0), |i| times[i].1)
 }
 

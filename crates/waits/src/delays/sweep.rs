@@ -91,13 +91,13 @@ impl Swept {
 
 struct Sweep<'a> {
     of: &'a Dependencies,
-    pieces: &'a Pieces,
+    pieces: &'a Pieces<'a>,
     /// The costs that later waits have handed on to each wait.
     handed_on: Vec<BTreeMap<WaitClass, u64>>,
     swept: Swept,
 }
 
-pub(super) fn sweep(of: &Dependencies, pieces: &Pieces) -> Swept {
+pub(super) fn sweep(of: &Dependencies, pieces: &Pieces<'_>) -> Swept {
     let swept = Swept {
         sums: DelaySums::default(),
         flows: vec![Flow::default(); of.waits.len()],
@@ -206,7 +206,7 @@ impl Sweep<'_> {
 
 impl Dependencies {
     /// What a wait is divided among.
-    pub(super) fn causes(&self, pieces: &Pieces, index: usize) -> Causes {
+    pub(super) fn causes(&self, pieces: &Pieces<'_>, index: usize) -> Causes {
         let (wait, interval) = (&self.waits[index], self.intervals[index]);
         let culprit = wait.culprit;
         let waits = self.waits_between(culprit.location, interval.of_culprit, culprit.arrived);
