@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+/// Of more shares than one in so many, all are looked at rather than some sorted.
+const MANY: usize = 8;
+
 /// Something that somebody could change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -337,10 +340,20 @@ impl<'a> Changing<'a> {
 
     /// The shares of a selection, ascending: those of a timeline, and of each of its phases, follow each other.
     fn selected(&self, selection: &Selection) -> Vec<u32> {
-        let paths = (0..).zip(&selection.paths).filter(|it| *it.1).map(|it| it.0);
-        let mut shares: Vec<u32> = paths.flat_map(|path| self.pieces.of_path.of(path)).copied().collect();
-        shares.retain(|&share| selection.has_timeline(self.pieces.timeline[self.piece(share)]));
-        shares.sort_unstable();
+        let paths = || (0..).zip(&selection.paths).filter(|it| *it.1).map(|it| it.0);
+        let n: usize = paths().map(|path| self.pieces.of_path.of(path).len()).sum();
+        let has_timeline = |share: &u32| selection.has_timeline(self.pieces.timeline[self.piece(*share)]);
+        if MANY * n < self.pieces.shares.len() {
+            let mut shares: Vec<u32> =
+                paths().flat_map(|path| self.pieces.of_path.of(path)).copied().collect();
+            shares.retain(has_timeline);
+            shares.sort_unstable();
+            return shares;
+        }
+        // They are in order already.
+        let all = (0..).zip(&self.pieces.shares).filter(|(_, of)| selection.paths[of.call_path.index()]);
+        let mut shares: Vec<u32> = Vec::with_capacity(n);
+        shares.extend(all.map(|(share, _)| share).filter(has_timeline));
         shares
     }
 

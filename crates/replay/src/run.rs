@@ -12,13 +12,15 @@ use ouzel_analyses::critical_path::PathCallsOutput;
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, WorldRank, units};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A run that can be replayed: its graph, and what fills its pieces.
 #[derive(Debug, Clone)]
 pub struct Replay {
     graph: Graph,
     pub(crate) pieces: Pieces,
+    /// Once it is known.
+    ideal: OnceLock<Ticks>,
 }
 
 /// The most ends of messages without another end, of all ends, with which a replay tells of the run as a whole.
@@ -50,7 +52,7 @@ impl Replay {
     /// From the graph of a run and the result of its [second pass](Graph::second_pass).
     pub fn new(mut graph: Graph, calls: PathCallsOutput, definitions: &Definitions) -> Self {
         let pieces = Pieces::new(&mut graph, calls, definitions);
-        Replay { graph, pieces }
+        Replay { graph, pieces, ideal: OnceLock::new() }
     }
 
     /// The run with `changes`, one after the other.
@@ -69,9 +71,11 @@ impl Replay {
     /// How long the run would take if calls of MPI took no time but waiting: every location keeps its own work, and all
     /// that it needs of others.
     pub fn ideal_run_time(&self) -> Ticks {
-        let mut changing = Changing::new(&self.graph, &self.pieces);
-        changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
-        changing.replay().run_time()
+        *self.ideal.get_or_init(|| {
+            let mut changing = Changing::new(&self.graph, &self.pieces);
+            changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
+            changing.replay().run_time()
+        })
     }
 
     /// What `edits` gain together, in ticks; below zero if they make the run longer.

@@ -14,6 +14,7 @@ use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::stages::Stage;
 use ouzel_model::CallPathId;
 use ouzel_replay::{Edit, Replay};
+use std::cell::RefCell;
 
 /// Part of the run from which two gains are said to differ.
 const DIFFERS: f64 = 0.05;
@@ -23,6 +24,8 @@ pub(super) struct Replays<'a> {
     replay: &'a Replay,
     /// What call paths of the profile are called in the replay.
     paths: Vec<Option<CallPathId>>,
+    /// What was replayed, with its gain: rules ask for the same changes again.
+    gains: RefCell<Vec<(Vec<Edit>, u64)>>,
 }
 
 impl<'a> Replays<'a> {
@@ -41,7 +44,7 @@ impl<'a> Replays<'a> {
             };
         let unrecorded = cx.stages.iter().filter(|stage| !is_recorded(stage)).map(Stage::time_in_sync);
         let are_recorded = !cx.is_significant(unrecorded.sum());
-        are_recorded.then_some(Replays { replay, paths })
+        are_recorded.then_some(Replays { replay, paths, gains: RefCell::default() })
     }
 
     /// Sets the gain of a finding that says what changes.
@@ -154,9 +157,18 @@ impl<'a> Replays<'a> {
     /// `None` if nothing changes that the replay knows.
     pub fn gain(&self, edits: &[Edit]) -> Option<u64> {
         let edits = self.known(edits);
-        // A change that makes the run longer gains nothing.
-        (!edits.is_empty()).then(|| self.replay.gain(&edits).try_into().unwrap_or_default())
+        if edits.is_empty() {
+            return None;
+        }
+        let known = self.gains.borrow().iter().find(|it| it.0 == edits).map(|it| it.1);
+        Some(known.unwrap_or_else(|| {
+            // A change that makes the run longer gains nothing.
+            let gain = self.replay.gain(&edits).try_into().unwrap_or_default();
+            self.gains.borrow_mut().push((edits, gain));
+            gain
+        }))
     }
+
     /// The changes with the call paths of the replay; without those that it does not know.
     fn known(&self, edits: &[Edit]) -> Vec<Edit> {
         let mut edits = edits.to_vec();
