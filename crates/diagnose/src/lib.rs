@@ -450,7 +450,10 @@ impl Material {
         let findings = if lost_definitions { Findings::default() } else { findings::findings(&sources) };
         let segments = match lost_definitions {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
-            false => SegmentsCard::new(phases, definitions, classes, Which::Reported, Detail::Sums),
+            false => {
+                let what = (Which::Reported, Detail::Sums);
+                SegmentsCard::with_epochs(phases, &self.epochs, (definitions, classes), what)
+            }
         };
         let region_of_interest =
             interest.map(|of| InterestCard::new(&of, segments.lost_inside_outside_ns, &definitions.clock));

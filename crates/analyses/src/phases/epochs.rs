@@ -132,13 +132,14 @@ impl Sums {
     #[expect(clippy::cast_precision_loss, reason = "compared with a rule of thumb")]
     fn best_parts(&self) -> Vec<usize> {
         let k = self.n_steps;
+        // Those that end at one step follow each other, as they are compared with each other.
         let mut all = vec![0; k * (k + 1)];
-        for from in 0..k {
-            for to in from + 1..=k {
-                all[from * (k + 1) + to] = self.imbalance(from, to);
+        for to in 1..=k {
+            for from in 0..to {
+                all[to * k + from] = self.imbalance(from, to);
             }
         }
-        let of = |from: usize, to: usize| all[from * (k + 1) + to];
+        let of = |from: usize, to: usize| all[to * k + from];
         let finest: u64 = (0..k).map(|i| of(i, i + 1)).sum();
         // best[n][to]: the greatest sum of n + 1 parts that end at `to`, and where the last of them begins.
         let n_most = MAX_EPOCHS.min(k / LEAST_BUCKETS);

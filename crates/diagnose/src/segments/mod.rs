@@ -12,7 +12,7 @@ use ouzel_analyses::MeanTicks;
 use ouzel_analyses::imbalance::Loss;
 use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
 use ouzel_analyses::peers::PeerKind;
-use ouzel_analyses::phases::epochs::epochs;
+use ouzel_analyses::phases::epochs::{Epoch, epochs};
 use ouzel_analyses::phases::{AlignedBy, Alignment, PhaseGroup, PhasesOutput, Stat};
 use ouzel_analyses::semantics::{Category, Class};
 use ouzel_model::units::{self, counted};
@@ -243,6 +243,17 @@ impl SegmentsCard {
         which: Which,
         detail: Detail,
     ) -> Self {
+        let epochs = phases.main_group().map(epochs).unwrap_or_default();
+        SegmentsCard::with_epochs(phases, &epochs, (definitions, classes), (which, detail))
+    }
+
+    /// The same with the epochs of the main group.
+    pub(crate) fn with_epochs(
+        phases: &PhasesOutput,
+        epochs: &[Epoch],
+        (definitions, classes): (&Definitions, &[Class]),
+        (which, detail): (Which, Detail),
+    ) -> Self {
         let Some(group) = phases.main_group() else { return SegmentsCard::empty() };
         let call_paths = &phases.call_paths;
         let segments = loss_tree::segments(group, call_paths, classes, &Thresholds::default());
@@ -262,7 +273,7 @@ impl SegmentsCard {
             projected_band_ns: clock.ns_from_ticks(segments.projected_band),
             alignment: alignment(group, clock),
             n_segments: segments.segments.len() as u64,
-            epochs: epochs::cards(&epochs(group), group, definitions),
+            epochs: epochs::cards(epochs, group, definitions),
             segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
             lost_inside_outside_ns: (lost(false), lost(true)),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
