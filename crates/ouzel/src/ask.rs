@@ -446,11 +446,17 @@ impl Trace {
         // A part of a run cannot be replayed without the rest.
         let is_whole = options.filter.ranks.is_none() && options.filter.time_ns.is_none();
         let mut set = AnalysisSet::default();
-        let late = material
-            .wants_messages(definitions)
-            .then(|| set.add(LateMessages { semantics: semantics.clone() }));
+        let late =
+            material.wants_messages(definitions).then(|| LateMessages { semantics: semantics.clone() });
         let waits = (is_whole && material.wants_replay(definitions))
-            .then(|| set.add_silent(Waits::with_dependencies_and_edges(definitions).silent()));
+            .then(|| Waits::with_dependencies_and_edges(definitions).silent());
+        // Both are made of the same ends of messages.
+        let (late, waits) = match (late, waits) {
+            (Some(late), Some(waits)) => (None, Some(waits.with_late_messages(late))),
+            alone => alone,
+        };
+        let late = late.map(|late| set.add(late));
+        let waits = waits.map(|waits| set.add_silent(waits));
         // Threads and accelerators are left out of the run that is replayed.
         let within = (is_whole && material.wants_waits_within_processes())
             .then(|| set.add_silent(Waits::new(definitions).silent()));
@@ -473,6 +479,8 @@ impl Trace {
         }
         if let Some(waits) = waits {
             let mut waits = pass.outputs.take(&waits)?;
+            let late = waits.late.take();
+            late.into_iter().for_each(|late| material.add_messages(late, &pass.notices));
             let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
             material.add_waits(within.as_ref().unwrap_or(&waits));
             let mut dependencies = bounded(&mut waits);

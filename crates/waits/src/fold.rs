@@ -11,6 +11,7 @@ use crate::rma::{RecordPlace, RmaCallKind, RmaFold};
 use crate::threads::{ThreadCalls, ThreadFold};
 use ouzel_analyses::communication_totals::peer_rank;
 use ouzel_analyses::message_matching::{self, MatchingLocal, Observer, Side};
+use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::semantics::Semantics;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope, Selected};
 use ouzel_model::{
@@ -31,6 +32,8 @@ pub struct Waits {
     rma: Vec<RmaCallKind>,
     devices: DeviceApis,
     depth: Depth,
+    /// What else is made of the ends of messages.
+    late: Option<LateMessages>,
     /// Whether what goes wrong is not reported.
     is_silent: bool,
 }
@@ -43,7 +46,7 @@ impl Waits {
         let threads = ThreadCalls::new(definitions, &semantics);
         let rma = RmaCallKind::of_regions(definitions, &semantics);
         let devices = DeviceApis::new(definitions);
-        Waits { kinds, threads, rma, devices, depth: Depth::Waits, is_silent: false }
+        Waits { kinds, threads, rma, devices, depth: Depth::Waits, late: None, is_silent: false }
     }
 
     /// Whether any process drives an accelerator, which it may wait for.
@@ -70,6 +73,12 @@ impl Waits {
     /// The same with both. Threads of a process are left out.
     pub fn with_dependencies_and_edges(definitions: &Definitions) -> Self {
         Waits { depth: Depth::CausesAndEdges, ..Waits::with_edges(definitions) }
+    }
+
+    /// The same with what another analysis makes of the same ends of messages: they are read once for both.
+    #[must_use]
+    pub fn with_late_messages(self, late: LateMessages) -> Self {
+        Waits { late: Some(late), ..self }
     }
 
     /// The same without notices, for answers in which waiting is one of many things.
@@ -207,7 +216,9 @@ impl Analysis for Waits {
     fn finish(&self, partial: WaitsPartial, cx: &FinishCx<'_>) -> Result<WaitsOutput, AnalysisError> {
         let unheard = Notices::default();
         let notices = if self.is_silent { &unheard } else { cx.notices };
-        Ok(output(&partial, (&self.kinds, &self.devices), self.depth, &FinishCx { notices, ..*cx }))
+        let late = self.late.as_ref().map(|late| late.of_ends(&partial.ends, cx));
+        let of_records = (&*self.kinds, &self.devices);
+        Ok(WaitsOutput { late, ..output(&partial, of_records, self.depth, &FinishCx { notices, ..*cx }) })
     }
 }
 

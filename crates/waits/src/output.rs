@@ -16,6 +16,7 @@ use crate::rma::{RmaWaits, rma_waits};
 use crate::threads::{ThreadWaits, is_thread, thread_waits};
 use crate::wait::{Culprit, Wait, WaitSum, longest_of_visits};
 use ouzel_analyses::message_matching::report_unmatched;
+use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Remap, Ticks, TimeRange, WorldRank,
@@ -51,6 +52,8 @@ pub struct WaitsOutput {
     pub dependencies: Option<Dependencies>,
     /// Who needs whom, if it was asked for.
     pub edges: Option<Edges>,
+    /// Who waited for whose message, if it was asked for.
+    pub late: Option<LateMessagesOutput>,
 }
 
 /// The waiting of one class.
@@ -198,6 +201,7 @@ pub(crate) fn output(
         violations,
         dependencies,
         edges,
+        late: None,
     }
 }
 

@@ -79,12 +79,26 @@ impl Analysis for LateMessages {
     ) -> Result<LateMessagesOutput, AnalysisError> {
         let settling = SettleCx { definitions: cx.definitions, call_paths: cx.call_paths };
         let LateMessagesPartial { ends, settled } = self.settle(partial, &settling);
-        let (sends, receives) = (settled.unmatched_sends, settled.unmatched_receives);
-        report_unmatched(cx.notices, Unmatched { sends, receives }, &ends);
-        let output = output(&ends, settled, cx);
-        report(cx, &output);
-        Ok(output)
+        Ok(concluded(&ends, settled, cx))
     }
+}
+
+impl LateMessages {
+    /// The same answer from the ends of all locations, for an analysis that has them.
+    pub fn of_ends(&self, ends: &MessageEnds, cx: &FinishCx<'_>) -> LateMessagesOutput {
+        let classes = self.semantics.classes(cx.definitions);
+        let mut settled = Settled::of(ends, cx.definitions, cx.call_paths, &classes);
+        settled.sort();
+        concluded(ends, settled, cx)
+    }
+}
+
+fn concluded(ends: &MessageEnds, settled: Settled, cx: &FinishCx<'_>) -> LateMessagesOutput {
+    let (sends, receives) = (settled.unmatched_sends, settled.unmatched_receives);
+    report_unmatched(cx.notices, Unmatched { sends, receives }, ends);
+    let output = output(ends, settled, cx);
+    report(cx, &output);
+    output
 }
 
 impl Pairing<LateMessagesPartial> for LateMessages {
