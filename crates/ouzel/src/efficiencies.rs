@@ -1,7 +1,7 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
 
-use crate::trees::TreeKeys;
 use crate::phases::PlanKeys;
+use crate::trees::TreeKeys;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::metric_profile::MetricProfile;

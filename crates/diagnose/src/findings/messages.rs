@@ -425,7 +425,8 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let place = cx.place(waiting.main_path());
     let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
-    let takes = format!("{} ({}) of {} time", cx.time(rest), cx.percent(rest), of_whom(cx));
+    let who = capitalised(&cx.even_the_busiest());
+    let idle = format!("{who} does not compute for {} ({}) of the run", cx.time(rest), cx.percent(rest));
     let told = told(cx);
     let reason = match told {
         Told::Paired => format!("{reason}; how much of it is network time that cannot be saved is not known"),
@@ -437,14 +438,20 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let (title, sentence) = match told {
         Told::Paired => (
             format!("Message time in {place}"),
-            format!("Messages in {place} take {takes}, most of it with the other side already there."),
+            format!(
+                "{idle}, with the other side of its messages mostly there already; the call that takes longest is {place}."
+            ),
         ),
         Told::OneSide => (
             format!("Message time in {place}"),
-            format!("Messages in {place} take {takes}, for waiting or transfer."),
+            format!("{idle}, for waiting or transfer; the call that takes longest is {place}."),
         ),
         Told::Nothing => {
-            (format!("Time in {place}"), format!("{place} takes {takes}; what it waits for is not recorded."))
+            let why = "what it waits for is not recorded";
+            (
+                format!("Time in {place}"),
+                format!("{idle}; the call that takes longest is {place}, and {why}."),
+            )
         }
     };
     Draft {
@@ -492,10 +499,6 @@ fn told(cx: &Context<'_>) -> Told {
         true => Told::OneSide,
         false => Told::Nothing,
     }
-}
-
-fn of_whom(cx: &Context<'_>) -> &'static str {
-    if cx.n_peers() == 1 { "the rank's" } else { "even the busiest rank's" }
 }
 
 fn small(

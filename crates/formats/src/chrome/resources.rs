@@ -104,6 +104,7 @@ fn extent(raw: &[u8]) -> Option<[u32; 3]> {
 }
 
 /// Percent, also with decimals.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, and from 0 to 1,000")]
 fn permille(raw: &[u8]) -> Option<u16> {
     let percent: f64 = std::str::from_utf8(raw).ok()?.parse().ok()?;
     (0.0..=100.0).contains(&percent).then(|| (percent * 10.0).round() as u16)

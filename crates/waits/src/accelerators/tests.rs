@@ -152,6 +152,8 @@ fn planted_losses_come_first_with_their_gain() {
                 .kind
                 .replace(['_'], "")
                 .replace("serialised", "serialized")
+                .replace("synchronisation", "synchronization")
+                .replace("firstusecosts", "firstuse")
                 .replace("launchbound", "hostlate"),
             "{found:?}"
         );

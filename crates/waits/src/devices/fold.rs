@@ -7,7 +7,7 @@ use super::records::{
 };
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, DeviceStep, EventChunk, EventKind, LaunchShape, Link, LinkEnd,
-    Metric, ParameterId, ParameterValue, Ticks, popped,
+    Metric, MetricValue, Parameter, ParameterId, ParameterValue, Ticks, popped,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -92,7 +92,7 @@ const MOST_CODE: usize = 4;
 /// While a location is folded.
 #[derive(Debug)]
 pub(crate) enum DeviceFold {
-    Stream(StreamFold),
+    Stream(Box<StreamFold>),
     Thread(Box<HostFold>),
 }
 
@@ -134,7 +134,7 @@ struct OpenHostCall {
 
 impl DeviceFold {
     pub fn new(is_stream: bool) -> Self {
-        if is_stream { DeviceFold::Stream(StreamFold::default()) } else { DeviceFold::Thread(Box::default()) }
+        if is_stream { DeviceFold::Stream(Box::default()) } else { DeviceFold::Thread(Box::default()) }
     }
 
     pub fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
@@ -189,10 +189,7 @@ impl StreamFold {
                 }
                 EventKind::Parameter if !kept.values.is_empty() => {
                     while let Some(it) = popped(&mut parameters, row, |it| it.row) {
-                        let known = kept.values.iter().find(|(id, _)| *id == it.parameter);
-                        if let Some((nth, &(_, kind))) = self.open().zip(known) {
-                            self.keep(nth, kind, &it.value);
-                        }
+                        self.parameter(kept, it);
                     }
                 }
                 EventKind::CollectiveEnd if !kept.values.is_empty() || !kept.states.is_empty() => {
@@ -209,12 +206,20 @@ impl StreamFold {
 }
 
 impl StreamFold {
+    /// Keeps a parameter of the operation that runs, if it is one of those that are kept.
+    fn parameter(&mut self, kept: &DetailsKept, it: &Parameter) {
+        let known = kept.values.iter().find(|(id, _)| *id == it.parameter);
+        if let Some((nth, &(_, kind))) = self.open().zip(known) {
+            self.keep(nth, kind, &it.value);
+        }
+    }
+
     /// Keeps a value of an operation.
     fn keep(&mut self, nth: u32, kind: KeptValue, value: &ParameterValue) {
         let details = &mut self.done.details;
         match (kind, value) {
             (KeptValue::Number(kind), ParameterValue::U64(number)) => {
-                details.values.push((nth, kind, *number))
+                details.values.push((nth, kind, *number));
             }
             (KeptValue::HostMemory, ParameterValue::Text(text)) => {
                 let is_pageable = u64::from(&**text == "pageable");
@@ -274,14 +279,18 @@ impl HostFold {
                 }
                 EventKind::Metric if !kept.pools.is_empty() => {
                     while let Some(it) = popped(&mut metrics, row, |it| it.row) {
-                        let known = kept.memory.get(it.metric.index()).copied().flatten();
-                        if let Some((pool, counter)) = known {
-                            self.keep_memory(at, pool, counter, f64::from_bits(it.bits));
-                        }
+                        self.metric(kept, at, it);
                     }
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Keeps a value of a counter, if it is one of an allocator.
+    fn metric(&mut self, kept: &DetailsKept, at: Ticks, it: &MetricValue) {
+        if let Some((pool, counter)) = kept.memory.get(it.metric.index()).copied().flatten() {
+            self.keep_memory(at, pool, counter, f64::from_bits(it.bits));
         }
     }
 

@@ -57,7 +57,7 @@ fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     session.reply(
         &answer,
         |data| data,
-        |data| data.table(),
+        Data::table,
         |data, page| page.lines.extend(page::lines(&session, data, args.top)),
     )
 }

@@ -23,7 +23,7 @@ const MEMORY_PAGEABLE: i64 = 0;
 const MEMORY_PINNED: i64 = 1;
 
 /// What the tables say of an operation beside its times.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct OperationFacts {
     bytes: Option<i64>,
     /// Memory of the host, as in [`PAGEABLE`].
