@@ -2,6 +2,7 @@
 //!
 //! Law: the order is transitive and without circles. Where it comes from is the reader's affair.
 
+use crate::plain_name;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -23,20 +24,6 @@ pub struct LoopFlow {
     pub parts: Vec<LoopPart>,
     /// For each part the places of those that can run after it, ascending.
     pub after: Vec<Vec<u32>>,
-}
-
-/// The name of a function without scopes, parameters and arguments of templates, and without what compilers of Fortran
-/// add to it.
-fn plain_name(name: &str) -> &str {
-    const UNNAMED: &str = "(anonymous namespace)";
-    let name = name.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")).map_or(name, |(_, it)| it);
-    if name.contains("operator") {
-        return name;
-    }
-    let is_end = |&(at, _): &(usize, &str)| 0 < at && !name[at..].starts_with(UNNAMED);
-    let end = name.match_indices(['(', '<']).find(is_end).map_or(name.len(), |(at, _)| at);
-    let last = name[..end].rsplit("::").next().unwrap_or(name).trim_end_matches('_');
-    if last.is_empty() { name } else { last }
 }
 
 impl LoopFlow {

@@ -49,6 +49,22 @@ fn parameters(name: &str) -> Option<usize> {
     (!before.is_whitespace()).then_some(open)
 }
 
+/// The name of a function without scopes, parameters and arguments of templates, and without what compilers of Fortran
+/// add to it: what the names that sources, symbols and debug information have for a function have in common.
+///
+/// `ns::Solver::run(int)` becomes `run`, `__grid_MOD_update` becomes `update`.
+pub fn plain_name(name: &str) -> &str {
+    const UNNAMED: &str = "(anonymous namespace)";
+    let name = name.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")).map_or(name, |(_, it)| it);
+    if name.contains("operator") {
+        return name;
+    }
+    let is_end = |&(at, _): &(usize, &str)| 0 < at && !name[at..].starts_with(UNNAMED);
+    let end = name.match_indices(['(', '<']).find(is_end).map_or(name.len(), |(at, _)| at);
+    let last = name[..end].rsplit("::").next().unwrap_or(name).trim_end_matches('_');
+    if last.is_empty() { name } else { last }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +90,22 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(short_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_compilers_and_sources_have_a_part_in_common() {
+        for (name, expected) in [
+            ("solve", "solve"),
+            ("solve_", "solve"),
+            ("__grid_MOD_update", "update"),
+            ("ns::Solver::run(int)", "run"),
+            ("(anonymous namespace)::Solver::run(std::vector<int> const&)", "run"),
+            ("repeat<ns::A, f(int)>(int)", "repeat"),
+            ("operator()", "operator()"),
+            ("__", "__"),
+        ] {
+            assert_eq!(plain_name(name), expected);
         }
     }
 }

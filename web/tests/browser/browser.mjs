@@ -13,9 +13,9 @@ export const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-f
 /** Whether `ouzel view` serves, not the mock: OUZEL_SERVER=real. */
 export const REAL = process.env.OUZEL_SERVER === "real";
 
-/** `ouzel view`, until it is closed; with the truth as the mock has it. */
-async function real(traces) {
-  const child = spawn(PROGRAM, ["view", ...traces, "--no-open"], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
+/** A server of `ouzel view`, and its address. */
+export async function started(program, words) {
+  const child = spawn(program, ["view", ...words, "--no-open"], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const url = await new Promise((done, fail) => {
     const hear = (text) => {
@@ -27,6 +27,12 @@ async function real(traces) {
     child.stderr.on("data", hear);
     child.on("exit", () => fail(new Error(said)));
   });
+  return { child, url };
+}
+
+/** `ouzel view`, until it is closed; with the truth as the mock has it. */
+async function real(traces) {
+  const { child, url } = await started(PROGRAM, traces);
   const truth = await readTruth(PROGRAM, traces[0]);
   const meta = await (await fetch(`${url}api/meta`)).json();
   return { url, truth, meta, log: [], child, close: () => child.kill() };

@@ -1,9 +1,8 @@
 // Figures of the viewer for `cargo xtask bench view`, as one line of JSON: node measure.mjs OUZEL TRACE CACHE
-import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { FLAGS, REPOSITORY } from "./browser.mjs";
+import { FLAGS, started } from "./browser.mjs";
 
 const [program, trace, cache] = process.argv.slice(2);
 const FRAMES = 200;
@@ -19,18 +18,7 @@ const quantile = (values, q) => sorted(values)[Math.min(values.length - 1, Math.
 /** `ouzel view`, its address, and what the system counts of it. */
 async function start() {
   const begin = now();
-  const child = spawn(program, ["view", trace, "--no-open", "--cache", cache], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  const url = await new Promise((done, fail) => {
-    const hear = (text) => {
-      said += text;
-      const found = /http:\/\/\S+/.exec(said);
-      if (found) done(found[0]);
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.on("exit", () => fail(new Error(said)));
-  });
+  const { child, url } = await started(program, [trace, "--cache", cache]);
   const file = (name) => readFileSync(`/proc/${child.pid}/${name}`, "utf8");
   return {
     url,

@@ -110,7 +110,7 @@ fn write_what_if(session: &Session<'_>, projection: &DeviceProjection, page: &mu
     let n = units::counted(projection.n_changed, "operation", "operations");
     page.gap();
     let text = format!(
-        "With these changes, of {n}, the run would take {} instead of {}: {less} less",
+        "With {n} changed, the run would take {} instead of {} ({less} less).",
         units::time(projected),
         units::time(run)
     );
@@ -120,7 +120,7 @@ fn write_what_if(session: &Session<'_>, projection: &DeviceProjection, page: &mu
         let time = |ticks: f64| units::time((ticks * tick_ns).round() as u64);
         page.text(
             0,
-            &format!("A step would take {} instead of {}", time(projected), time(step)),
+            &format!("A step would take {} instead of {}.", time(projected), time(step)),
             Paint::Plain,
         );
     }

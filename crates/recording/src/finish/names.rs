@@ -5,6 +5,7 @@ use super::piece::Piece;
 use super::symbols::Symbols;
 use crate::journal::Entry;
 use crate::mpi::functions::functions;
+use ouzel_model::plain_name;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
 use std::collections::BTreeMap;
 
@@ -104,20 +105,6 @@ fn common_key(region: &RunRegion) -> (String, String, RegionRole) {
     (name.to_owned(), file.to_owned(), *role)
 }
 
-/// The name of a function without scopes, parameters and arguments of templates, and without what compilers of Fortran
-/// add to it.
-fn plain_name(name: &str) -> &str {
-    const UNNAMED: &str = "(anonymous namespace)";
-    let name = name.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")).map_or(name, |(_, it)| it);
-    if name.contains("operator") {
-        return name;
-    }
-    let is_end = |&(at, _): &(usize, &str)| 0 < at && !name[at..].starts_with(UNNAMED);
-    let end = name.match_indices(['(', '<']).find(is_end).map_or(name.len(), |(at, _)| at);
-    let last = name[..end].rsplit("::").next().unwrap_or(name).trim_end_matches('_');
-    if last.is_empty() { name } else { last }
-}
-
 fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, RunRegion)> {
     let of_program = |name: String, file: String, line: u32| RunRegion {
         name,
@@ -153,22 +140,6 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_compilers_and_sources_have_a_part_in_common() {
-        for (name, expected) in [
-            ("solve", "solve"),
-            ("solve_", "solve"),
-            ("__grid_MOD_update", "update"),
-            ("ns::Solver::run(int)", "run"),
-            ("(anonymous namespace)::Solver::run(std::vector<int> const&)", "run"),
-            ("repeat<ns::A, f(int)>(int)", "repeat"),
-            ("operator()", "operator()"),
-            ("__", "__"),
-        ] {
-            assert_eq!(plain_name(name), expected);
-        }
-    }
 
     #[test]
     fn sampled_regions_are_those_that_are_recorded() {

@@ -86,23 +86,10 @@ impl KernelsOutput {
 
     pub(super) fn over_time_table(&self, definitions: &Definitions) -> Table {
         let rows: &[StreamBin] = self.over_time.as_ref().map_or(&[], |it| &it.streams);
-        let edge = |bin: usize| self.edge_ns(bin, definitions);
         let busy = |row: &StreamBin| definitions.clock.ns_from_ticks(row.busy);
         let longest = rows.iter().map(|row| row.max_delay_ns).collect();
-        Table::new("streams over time")
-            .with("bin", Unit::None, "Number of the bin, from 0", u64s(rows, |row| row.bin as u64))
-            .with(
-                "bin_start_ns",
-                Unit::Nanoseconds,
-                "First instant of the bin",
-                u64s(rows, |row| edge(row.bin)),
-            )
-            .with(
-                "bin_end_ns",
-                Unit::Nanoseconds,
-                "First instant after it",
-                u64s(rows, |row| edge(row.bin + 1)),
-            )
+        let bins = rows.iter().map(|row| row.bin);
+        self.of_bins("streams over time", bins, definitions)
             .with("rank", Unit::None, RANK_DOC, ranks(rows.iter().map(|row| row.rank)))
             .with("stream", Unit::None, STREAM_DOC, u64s(rows, |row| stream_id(definitions, row.location)))
             .with("launches", Unit::None, "Operations that begin", u64s(rows, |row| row.n))
@@ -122,21 +109,8 @@ impl KernelsOutput {
 
     pub(super) fn copies_over_time_table(&self, definitions: &Definitions) -> Table {
         let rows: &[CopyBin] = self.over_time.as_ref().map_or(&[], |it| &it.copies);
-        let edge = |bin: usize| self.edge_ns(bin, definitions);
-        Table::new("copies over time")
-            .with("bin", Unit::None, "Number of the bin, from 0", u64s(rows, |row| row.bin as u64))
-            .with(
-                "bin_start_ns",
-                Unit::Nanoseconds,
-                "First instant of the bin",
-                u64s(rows, |row| edge(row.bin)),
-            )
-            .with(
-                "bin_end_ns",
-                Unit::Nanoseconds,
-                "First instant after it",
-                u64s(rows, |row| edge(row.bin + 1)),
-            )
+        let bins = rows.iter().map(|row| row.bin);
+        self.of_bins("copies over time", bins, definitions)
             .with("direction", Unit::None, "From where to where", texts(rows, |row| Arc::from(row.direction)))
             .with("n", Unit::None, "Copies that begin", u64s(rows, |row| row.n))
             .with("bytes", Unit::Bytes, "Their bytes", u64s(rows, |row| row.bytes))
@@ -145,6 +119,31 @@ impl KernelsOutput {
             .with("of_best", Unit::Ratio, "That / the highest of a single copy of this direction", {
                 rates(rows, |row| row.of_best)
             })
+    }
+
+    /// A table whose rows begin with these bins.
+    fn of_bins(
+        &self,
+        title: &'static str,
+        bins: impl Iterator<Item = usize>,
+        definitions: &Definitions,
+    ) -> Table {
+        let rows: Vec<usize> = bins.collect();
+        let edge = |bin: usize| self.edge_ns(bin, definitions);
+        Table::new(title)
+            .with("bin", Unit::None, "Number of the bin, from 0", u64s(&rows, |&bin| bin as u64))
+            .with(
+                "bin_start_ns",
+                Unit::Nanoseconds,
+                "First instant of the bin",
+                u64s(&rows, |&bin| edge(bin)),
+            )
+            .with(
+                "bin_end_ns",
+                Unit::Nanoseconds,
+                "First instant after it",
+                u64s(&rows, |&bin| edge(bin + 1)),
+            )
     }
 
     /// An edge of the bins; 0 without bins.
