@@ -14,6 +14,7 @@
 
 mod clock;
 mod depth;
+mod io;
 mod language;
 mod mpi;
 mod next;

@@ -10,17 +10,19 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of C that is replaced, found when it is first called.
-struct Next {
+pub struct Next {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
 impl Next {
-    const fn new(name: &'static CStr) -> Self {
+    /// One that is not looked up yet.
+    pub const fn new(name: &'static CStr) -> Self {
         Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
-    fn get(&self) -> *mut c_void {
+    /// Its address; null if this system does not have it.
+    pub fn get(&self) -> *mut c_void {
         let found = self.found.load(Ordering::Relaxed);
         if !found.is_null() {
             return found;
@@ -112,13 +114,14 @@ unsafe extern "C" fn waitid(kind: c_int, id: c_int, info: *mut libc::siginfo_t, 
 }
 
 /// The program sees the error number of its own call.
-pub fn keeping_errno(work: impl FnOnce()) {
+pub fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
     // SAFETY: the error number of this thread.
     unsafe {
         let place = libc::__errno_location();
         let before = *place;
-        work();
+        let result = work();
         *place = before;
+        result
     }
 }
 

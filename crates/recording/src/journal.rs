@@ -171,6 +171,15 @@ pub enum Entry {
         /// Processor time of the process since samples are taken.
         processor_ns: u64,
     },
+    /// A file that is read or written through an interface.
+    IoHandle {
+        /// As events refer to it.
+        id: u32,
+        /// The number of its [`Interface`](crate::io::Interface).
+        interface: u8,
+        /// The file, or what else it is.
+        file: String,
+    },
     /// A child of this process was ended by a signal.
     ChildKilled {
         /// When it was noticed.
@@ -293,6 +302,12 @@ impl Entry {
                 put(to, how);
             }
             Entry::Module { .. } | Entry::Sampler { .. } | Entry::Samples { .. } => self.put_samples(to),
+            Entry::IoHandle { id, interface, file } => {
+                to.push_str("io-handle");
+                put_number(to, id);
+                put_number(to, interface);
+                put(to, file);
+            }
             Entry::ChildKilled { time_ns, pid, signal } => {
                 to.push_str("child-killed");
                 put_number(to, time_ns);
@@ -415,6 +430,9 @@ impl Entry {
                 n_lost: fields.number()?,
                 processor_ns: fields.number()?,
             },
+            "io-handle" => {
+                Entry::IoHandle { id: fields.number()?, interface: fields.number()?, file: fields.text()? }
+            }
             "child-killed" => Entry::ChildKilled {
                 time_ns: fields.number()?,
                 pid: fields.number()?,
@@ -454,6 +472,43 @@ pub fn lost_line<'b>(buffer: &'b mut [u8], time_ns: u64, reason: &dyn std::fmt::
         *end = b'\n';
     }
     &buffer[..(n + 1).min(n_max)]
+}
+
+/// Writes the line of [`Entry::Function`] into a buffer, and returns it; nothing is allocated.
+pub fn function_line(buffer: &mut [u8; 32], number: u32) -> &[u8] {
+    let n = buffer.len();
+    let mut rest = &mut buffer[..];
+    // A word and a number fit.
+    let _ = std::io::Write::write_fmt(&mut rest, format_args!("function\t{number}\n"));
+    let n_left = rest.len();
+    &buffer[..n - n_left]
+}
+
+/// Room for the line of a file with the longest name.
+pub const IO_HANDLE_LINE_BYTES: usize = 2 * 4096 + 64;
+
+/// Writes the line of [`Entry::IoHandle`] into a buffer, and returns it; nothing is allocated.
+pub fn io_handle_line<'b>(
+    buffer: &'b mut [u8; IO_HANDLE_LINE_BYTES],
+    (id, interface): (u32, u8),
+    file: &[u8],
+) -> &'b [u8] {
+    let n = buffer.len();
+    let mut rest = &mut buffer[..];
+    // The numbers fit in any case, and the end of the line does, since names are cut.
+    let _ = std::io::Write::write_fmt(&mut rest, format_args!("io-handle\t{id}\t{interface}\t"));
+    for byte in &file[..file.len().min(4096)] {
+        let written: &[u8] = match byte {
+            b'\t' => b"\\t",
+            b'\n' => b"\\n",
+            b'\\' => b"\\\\",
+            byte => std::slice::from_ref(byte),
+        };
+        let _ = std::io::Write::write_all(&mut rest, written);
+    }
+    let _ = std::io::Write::write_all(&mut rest, b"\n");
+    let n_left = rest.len();
+    &buffer[..n - n_left]
 }
 
 /// The entries of a journal, and how many complete lines were not understood.
@@ -519,6 +574,7 @@ mod tests {
             Entry::Module { number: 3, build_id: "0a1b".into(), path: text() },
             Entry::Sampler { hz: 200, source: "perf".into() },
             Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
+            Entry::IoHandle { id: 3, interface: 1, file: text() },
             Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
         ]
     }
@@ -545,6 +601,18 @@ mod tests {
         let entry = Entry::Lost { time_ns: 12, reason: "the disk is full".into() };
         assert_eq!(lost_line(&mut [0; 99], 12, &"the disk is full"), entry.line().as_bytes());
         assert_eq!(lost_line(&mut [0; 12], 12, &"the disk is full"), b"lost\t12\tthe\n");
+    }
+
+    #[test]
+    fn functions_and_files_are_written_without_allocation() {
+        let function = Entry::Function { number: 931 };
+        assert_eq!(function_line(&mut [0; 32], 931), function.line().as_bytes());
+        let file = "a\tb\\n\n\\ é";
+        let handle = Entry::IoHandle { id: 3, interface: 1, file: file.to_owned() };
+        let mut buffer = [0; IO_HANDLE_LINE_BYTES];
+        assert_eq!(io_handle_line(&mut buffer, (3, 1), file.as_bytes()), handle.line().as_bytes());
+        let longest = io_handle_line(&mut buffer, (u32::MAX, 1), &[b'\n'; 5000]);
+        assert!(longest.ends_with(b"\\n\n"));
     }
 
     #[test]

@@ -56,6 +56,8 @@ fn io_error(path: &Path, error: io::Error) -> LaunchError {
 pub struct Choices {
     /// Whether MPI is left out.
     pub without_mpi: bool,
+    /// Whether calls of files and streams are recorded.
+    pub with_io: bool,
     /// Samples for each second of processor time; none are taken without.
     pub sample_hz: Option<u32>,
     /// Bytes that each process may write.
@@ -121,6 +123,9 @@ pub fn environment(
     let mut variables = vec![(PRELOAD, preload), (settings::DIRECTORY, directory.as_os_str().to_owned())];
     if choices.without_mpi {
         variables.push((settings::MPI, "off".into()));
+    }
+    if choices.with_io {
+        variables.push((settings::IO, "on".into()));
     }
     if let Some(hz) = choices.sample_hz {
         variables.push((settings::SAMPLE, hz.to_string().into()));

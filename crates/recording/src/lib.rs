@@ -13,6 +13,7 @@
 
 pub mod elf;
 pub mod finish;
+pub mod io;
 pub mod journal;
 pub mod launch;
 pub mod mpi;

@@ -8,6 +8,8 @@ pub const DIRECTORY: &str = "OUZEL_RECORD_DIR";
 pub const LIBRARY: &str = "OUZEL_RECORD_LIBRARY";
 /// `off`: MPI is not recorded.
 pub const MPI: &str = "OUZEL_RECORD_MPI";
+/// `on`: calls of files and streams are recorded.
+pub const IO: &str = "OUZEL_RECORD_IO";
 /// Samples of call paths for each second of processor time of a thread; without it, none are taken.
 pub const SAMPLE: &str = "OUZEL_RECORD_SAMPLE";
 /// The ranks that are recorded, as `0-3,8`; without it, all are.

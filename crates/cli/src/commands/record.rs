@@ -1,4 +1,4 @@
-//! `ouzel record`: runs a program and records where it computes and what it does with MPI.
+//! `ouzel record`: runs a program and records where it computes, and what it does with MPI and files.
 //!
 //! Law: standard output and exit code are the program's; what this command says goes to standard error.
 
@@ -32,8 +32,9 @@ Examples:
   ouzel record --dry-run -- ./app                        what can be recorded here
 
 A recording has samples of the call paths of all threads, the calls of MPI in C and Fortran (Open MPI,
-MPICH and libraries made from it), with messages, collective operations and communicators, and the
-functions of code that is compiled with -finstrument-functions (GCC, Clang, gfortran).
+MPICH and libraries made from it), with messages, collective operations and communicators, calls of
+files and streams with their bytes, and the functions of code that is compiled with
+-finstrument-functions (GCC, Clang, gfortran).
 DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
 Standard output and the exit code are those of COMMAND. More: docs/record.md"
 )]
@@ -61,6 +62,10 @@ pub struct RecordArgs {
     /// Whether calls of MPI are recorded
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
+
+    /// Whether calls of files and streams are recorded, such as read, fopen, printf and send
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
+    pub io: Switch,
 
     /// Most bytes that one process may write; beyond, it runs on without being recorded
     #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes)]
@@ -103,6 +108,7 @@ impl Tool for RecordArgs {
         let choices = Choices {
             sample_hz: Some(self.sample.0).filter(|&hz| 0 < hz),
             without_mpi: self.mpi == Switch::Off,
+            with_io: self.io == Switch::On,
             limit_bytes: self.limit,
         };
         if let Some(directory) = &self.finish {
@@ -263,6 +269,14 @@ fn samples() -> String {
     }
 }
 
+/// Which calls of files are recorded on this system.
+fn io() -> &'static str {
+    match cfg!(target_arch = "x86_64") {
+        true => "calls of files, sockets and streams, each with its file and bytes",
+        false => "calls of files, sockets and streams, each with its file and bytes; not printf and fprintf",
+    }
+}
+
 /// What can be recorded here.
 fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
     let mut out = stdout().lock();
@@ -279,7 +293,8 @@ fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
         "functions     of code compiled with -finstrument-functions or changed by ouzel instrument"
     )?;
     writeln!(out, "samples       {}", samples())?;
-    writeln!(out, "not recorded  counters, I/O, memory, starts and ends of threads, OpenMP")?;
+    writeln!(out, "I/O           {}", io())?;
+    writeln!(out, "not recorded  counters, MPI-IO's bytes, memory, starts and ends of threads, OpenMP")?;
     if let Some(program) = command.first() {
         let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
         writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;

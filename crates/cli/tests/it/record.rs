@@ -15,7 +15,8 @@ fn output_and_exit_code_are_those_of_the_program() {
     let scratch = Scratch::new("record-passes");
     for (script, out, code) in [("echo out; echo err >&2; exit 5", "out\n", 5), ("kill -9 $$", "", 137)] {
         let target = scratch.0.join("run");
-        let ran = ran(&["record", "--sample", "off", "-o", text(&target), "--", "sh", "-c", script]);
+        let ran =
+            ran(&["record", "--sample", "off", "--io", "off", "-o", text(&target), "--", "sh", "-c", script]);
         assert_eq!((ran.out.as_str(), ran.code), (out, Some(code)), "{}", ran.err);
         assert!(ran.err.contains("nothing was recorded here"), "{}", ran.err);
         assert!(!target.exists(), "nothing is left behind");

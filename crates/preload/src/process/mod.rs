@@ -7,6 +7,7 @@
 //! Law: a piece is made with the first event, so processes that record nothing leave nothing; a child made by
 //! fork begins a piece of its own. What has begun lives as long as the process.
 
+pub mod descriptors;
 mod instrumented;
 mod mapping;
 mod regions;
@@ -16,6 +17,7 @@ pub mod thread;
 
 use crate::clock;
 use crate::depth::Outermost;
+use descriptors::Descriptors;
 use mapping::{MappedFile, SlotTable};
 pub use mapping::{Mapping, errno};
 use ouzel_otf2::records::event::{Enter, Leave};
@@ -41,6 +43,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 struct Settings {
     directory: PathBuf,
     records_mpi: bool,
+    records_io: bool,
     sample_hz: u32,
     limit_bytes: u64,
     loaded_ns: u64,
@@ -77,6 +80,8 @@ pub struct Process {
     pub tables: Mutex<Tables>,
     /// Functions and regions met so far.
     pub regions: Regions,
+    /// What descriptors refer to; none if their calls are not recorded.
+    descriptors: Option<Descriptors>,
     /// Call paths of samples; none if no samples are taken.
     pub paths: Option<ProcessPaths>,
 }
@@ -91,6 +96,7 @@ pub fn load() {
     let read = Settings {
         directory: directory.into(),
         records_mpi: !is_off(settings::MPI),
+        records_io: env::var_os(settings::IO).is_some_and(|value| value == "on"),
         sample_hz: number(settings::SAMPLE).unwrap_or(0),
         limit_bytes: number(settings::LIMIT).unwrap_or(u64::MAX),
         loaded_ns: clock::now_ns(),
@@ -102,6 +108,12 @@ pub fn load() {
         sampling::begin(SETTINGS.get().map_or(0, |settings| settings.sample_hz));
         if let Some(n_visits) = number(settings::REHEARSED) {
             instrumented::rehearse(n_visits);
+        }
+        if records_io()
+            && let Some(_outermost) = Outermost::enter()
+        {
+            // What allocates is done before the first call, which may come from a signal handler.
+            get();
         }
     }
 }
@@ -119,6 +131,11 @@ extern "C" fn forked() {
 /// Whether MPI is recorded.
 pub fn records_mpi() -> bool {
     STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_mpi)
+}
+
+/// Whether calls of files and streams are recorded.
+pub fn records_io() -> bool {
+    STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_io)
 }
 
 /// Whether anything may be recorded.
@@ -210,6 +227,7 @@ impl Process {
             has_lost: AtomicBool::new(false),
             tables: Mutex::default(),
             regions: Regions::default(),
+            descriptors: settings.records_io.then(Descriptors::default),
         })
     }
 
@@ -251,6 +269,16 @@ impl Process {
     /// Appends an entry to the journal.
     pub fn entry(&self, entry: &Entry) {
         append(&self.journal, entry);
+    }
+
+    /// Appends a line to the journal. Allocates nothing.
+    pub fn line(&self, line: &[u8]) {
+        append_line(&self.journal, line);
+    }
+
+    /// What descriptors refer to; none if their calls are not recorded.
+    pub fn descriptors(&self) -> Option<&Descriptors> {
+        self.descriptors.as_ref()
     }
 
     /// Takes note of bytes that are about to be written. False beyond the limit.
@@ -330,10 +358,10 @@ fn append_line(path: &CStr, line: &[u8]) {
     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
     // SAFETY: the path ends with a zero byte, the line has its length; nothing is left open.
     unsafe {
-        let file = libc::open(path.as_ptr(), flags, 0o666);
+        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o666);
         if 0 <= file {
             libc::syscall(libc::SYS_write, file, line.as_ptr(), line.len());
-            libc::close(file);
+            libc::syscall(libc::SYS_close, file);
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Process, begun, get, is_on, thread};
 use crate::clock;
 use crate::depth::Outermost;
 use ouzel_otf2::records::event::{Enter, Leave};
-use ouzel_recording::journal::Entry;
+use ouzel_recording::journal::{Entry, function_line};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -43,13 +43,13 @@ impl Default for Regions {
 }
 
 impl Process {
-    /// The region of a function of MPI, which is written down when it is met first.
+    /// The region of a function of MPI or of files, which is written down when it is met first.
     pub fn function_region(&self, number: usize) -> u32 {
         let region = u32::try_from(number).unwrap_or(0);
         if !self.regions.functions[number].load(Ordering::Relaxed)
             && !self.regions.functions[number].swap(true, Ordering::Relaxed)
         {
-            self.entry(&Entry::Function { number: region });
+            self.line(function_line(&mut [0; 32], region));
         }
         region
     }

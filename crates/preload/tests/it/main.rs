@@ -1,6 +1,7 @@
 //! Real programs under both families of MPI libraries, recorded.
 
 mod deaths;
+mod files;
 mod programs;
 mod sampled;
 mod samples;

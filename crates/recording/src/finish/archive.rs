@@ -2,22 +2,24 @@
 
 use super::communicators::{FIRST, RunCommunicator, Unified};
 use super::contexts::{self, UnifiedContexts};
+use super::files::UnifiedFiles;
 use super::names::{RegionNames, RunRegion, UnifiedRegions};
 use super::notices;
 use super::piece::{Piece, PieceThread};
 use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
+use crate::io::Interface;
 use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
 use ouzel_otf2::loop_flow::{LOOP_PROPERTY, text_of_parts};
 use ouzel_otf2::records::definition::{
     CallingContext, CallingContextProperty, CartCoordinate, CartDimension, CartTopology, ClockProperties,
-    Comm, Group, InterComm, InterruptGenerator, Location, LocationGroup, Region, SourceCodeLocation,
-    SystemTreeNode, SystemTreeNodeDomain,
+    Comm, Group, InterComm, InterruptGenerator, IoHandle, IoParadigm, IoRegularFile, Location, LocationGroup,
+    Region, SourceCodeLocation, SystemTreeNode, SystemTreeNodeDomain,
 };
 use ouzel_otf2::records::enums::{
-    Base, CartPeriodicity, GroupType, InterruptGeneratorMode, LocationGroupType, LocationType, Paradigm,
-    SystemTreeDomain,
+    Base, CartPeriodicity, GroupType, InterruptGeneratorMode, IoParadigmClass, LocationGroupType,
+    LocationType, Paradigm, SystemTreeDomain,
 };
 use ouzel_otf2::records::local::ClockOffset;
 use ouzel_otf2::records::special::CHUNK_HEADER_BYTES;
@@ -59,7 +61,8 @@ pub(super) fn write(
         ..WriteOptions::default()
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
-    let mut run = Run { pieces, regions, contexts, communicators, clock, writer: &mut writer };
+    let files = UnifiedFiles::new(pieces);
+    let mut run = Run { pieces, regions, contexts, communicators, files, clock, writer: &mut writer };
     run.define().map_err(|kind| error(kind.into()))?;
     let (n_locations, n_events, n_bytes) = run.move_events()?;
     let length_ns = run.clock.end_ns - run.clock.start_ns;
@@ -118,6 +121,7 @@ struct Run<'a> {
     regions: UnifiedRegions,
     contexts: UnifiedContexts,
     communicators: Unified,
+    files: UnifiedFiles,
     clock: RunClock,
     writer: &'a mut ArchiveWriter,
 }
@@ -126,6 +130,14 @@ struct Run<'a> {
 fn location_id(process: usize, piece: &Piece, thread: usize) -> u64 {
     let rank = piece.rank.as_ref().map_or(process as u64, |(rank, ..)| u64::from(*rank));
     (thread as u64) << 32 | rank
+}
+
+/// The nodes in the order of their definitions.
+fn hosts(pieces: &[Piece]) -> Vec<&str> {
+    let mut hosts: Vec<&str> = pieces.iter().map(|piece| piece.host.as_str()).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
 }
 
 fn index(i: usize) -> u32 {
@@ -148,6 +160,7 @@ impl Run<'_> {
             self.define_region(index(id), region)?;
         }
         self.define_contexts()?;
+        self.define_files()?;
         if self.pieces.iter().any(|piece| piece.rank.is_some()) {
             self.define_communicators()?;
         }
@@ -158,9 +171,7 @@ impl Run<'_> {
         let (machine, node) = (self.writer.string("machine")?, self.writer.string("node")?);
         let none = UNDEFINED_U32;
         self.writer.define(SystemTreeNode { id: 0, name: machine, class_name: machine, parent: none })?;
-        let mut hosts: Vec<&str> = self.pieces.iter().map(|piece| piece.host.as_str()).collect();
-        hosts.sort_unstable();
-        hosts.dedup();
+        let hosts = hosts(self.pieces);
         for (i, host) in hosts.iter().enumerate() {
             let (id, name) = (index(i + 1), self.writer.string(host)?);
             self.writer.define(SystemTreeNode { id, name, class_name: node, parent: 0 })?;
@@ -235,6 +246,44 @@ impl Run<'_> {
             let name = self.writer.string(LOOP_PROPERTY)?;
             let value = Value::string(self.writer.string(&text_of_parts(&parts))?);
             self.writer.define(CallingContextProperty { calling_context: index(id), name, value })?;
+        }
+        Ok(())
+    }
+
+    /// What events of files refer to.
+    fn define_files(&mut self) -> Result<(), WriteError> {
+        if self.files.handles.is_empty() {
+            return Ok(());
+        }
+        let hosts = hosts(self.pieces);
+        for interface in Interface::ALL {
+            let (identification, name) = interface.names();
+            let (identification, name) = (self.writer.string(identification)?, self.writer.string(name)?);
+            self.writer.define(IoParadigm {
+                id: interface as u8,
+                identification,
+                name,
+                io_paradigm_class: IoParadigmClass::Serial,
+                io_paradigm_flags: 0,
+                properties: List::new(&[]),
+            })?;
+        }
+        for (id, (file, host)) in self.files.files.iter().enumerate() {
+            let name = self.writer.string(file)?;
+            let host = hosts.binary_search(&host.as_str()).unwrap_or(0);
+            self.writer.define(IoRegularFile { id: index(id), name, scope: index(host + 1) })?;
+        }
+        for (id, handle) in self.files.handles.iter().enumerate() {
+            let name = self.writer.string(&self.files.files[handle.file].0)?;
+            self.writer.define(IoHandle {
+                id: index(id),
+                name,
+                file: index(handle.file),
+                io_paradigm: handle.interface as u8,
+                io_handle_flags: 0,
+                comm: UNDEFINED_U32,
+                parent: UNDEFINED_U32,
+            })?;
         }
         Ok(())
     }
@@ -352,6 +401,9 @@ impl Run<'_> {
         }
         if let Some(pairs) = self.contexts.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
             local.map(RefKind::CallingContext, IdMap::Sparse(List::new(pairs.as_slice())))?;
+        }
+        if let Some(pairs) = self.files.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
+            local.map(RefKind::IoHandle, IdMap::Sparse(List::new(pairs.as_slice())))?;
         }
         if let Some(pairs) = self.communicators.of_pieces.get(process) {
             let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (u64::from(a), u64::from(b))).collect();

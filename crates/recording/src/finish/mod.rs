@@ -7,6 +7,7 @@ mod archive;
 mod code;
 mod communicators;
 mod contexts;
+mod files;
 mod names;
 mod notices;
 mod piece;

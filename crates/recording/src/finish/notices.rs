@@ -4,6 +4,7 @@ use super::Deaths;
 use super::communicators::Unified;
 use super::contexts::UnifiedContexts;
 use super::piece::Piece;
+use crate::io::is_of_others;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
 
@@ -48,6 +49,12 @@ pub(super) fn of_run(
                 notices.push(loss(format!("{name} aborted after {}", since(*time_ns))));
             }
             (Some(_), _) => {}
+        }
+        let has_others = |entry: &Entry| matches!(entry, Entry::IoHandle { id, .. } if is_of_others(*id));
+        if piece.entries.iter().any(has_others) {
+            let message =
+                format!("{name} used more files than can be told apart: some are \"further files\"");
+            notices.push(Remark { is_loss: false, message });
         }
         for entry in &piece.entries {
             if let Entry::Lost { time_ns, reason } = entry {

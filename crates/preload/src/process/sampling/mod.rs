@@ -135,6 +135,17 @@ pub fn totals() -> Option<Entry> {
 #[inline(always)]
 pub fn at_call(process: &'static Process, time_ns: u64) {
     if is_on() {
+        modules::renew_if_outdated(|entry| process.entry(entry));
+        let at = Registers::here();
+        called(process, time_ns, at);
+    }
+}
+
+/// As [`at_call`], for functions that signal handlers call: takes no lock and allocates nothing. Of code that was loaded
+/// and of which no symbol was looked up, the path is not known yet.
+#[inline(always)]
+pub fn at_safe_call(process: &'static Process, time_ns: u64) {
+    if is_on() {
         let at = Registers::here();
         called(process, time_ns, at);
     }
@@ -142,7 +153,6 @@ pub fn at_call(process: &'static Process, time_ns: u64) {
 
 #[inline(never)]
 fn called(process: &'static Process, time_ns: u64, at: Registers) {
-    modules::renew_if_outdated(|entry| process.entry(entry));
     let Some(sampler) = own() else { return };
     let Some(paths) = nodes::of(process) else { return };
     let walked = thread::with_table(|table| sampler.called(table, paths, at));

@@ -97,7 +97,7 @@ impl ThreadTimer {
         let kept = if behind < 0 { file } else { behind };
         if kept != file {
             // SAFETY: the copy stays.
-            unsafe { libc::close(file) };
+            unsafe { libc::syscall(libc::SYS_close, file) };
         }
         let timer = ThreadTimer::Perf(kept);
         let owner = Owner { kind: OWNER_THREAD, id: thread_id() };
@@ -174,7 +174,7 @@ impl Drop for ThreadTimer {
             match *self {
                 ThreadTimer::Perf(file) => {
                     libc::ioctl(file, DISABLE, 0);
-                    libc::close(file);
+                    libc::syscall(libc::SYS_close, file);
                 }
                 ThreadTimer::Posix(timer) => {
                     libc::timer_delete(timer);
