@@ -195,30 +195,62 @@ _core.fold_group = gated
 """
 
 
+# Work waits until the doomed worker has its own, however fast this one is.
+HELD = """
+import time
+from pathlib import Path
+from ouzel import _core
+
+fold, waits = getattr(_core.fold_group, "gates", _core.fold_group), Path({folder!r}) / "waits"
+
+def held(*arguments):
+    end = time.monotonic() + 60
+    while not waits.exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    return fold(*arguments)
+
+held.gates = fold
+_core.fold_group = held
+"""
+FREED = "from ouzel import _core\n_core.fold_group = getattr(_core.fold_group, 'gates', _core.fold_group)"
+
+
+def settling(script):
+    """The same at the second round."""
+    return script.replace("fold_group", "settle_bucket")
+
+
 def test_a_worker_may_die_in_the_middle(client, testdata, one_more, tmp_path):
     here = ouzel.open(testdata / "pmpi-jacobi")
     expected = said(here.report())
+    others = list(client.nthreads())
     worker = one_more(GATED.format(n_open=1, folder=str(tmp_path)))
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(lambda: here.on(client, group_bytes=0).report())
-        until((tmp_path / "waits").exists, "the worker's second task")
-        worker.kill()
-        assert said(answer.result(PATIENCE_S)) == expected
-
-
-GATED_SETTLING = GATED.replace("fold_group", "settle_bucket")
+    try:
+        client.run(exec, HELD.format(folder=str(tmp_path)), {}, workers=others)
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(lambda: here.on(client, group_bytes=0).report())
+            until((tmp_path / "waits").exists, "the worker's second task")
+            worker.kill()
+            assert said(answer.result(PATIENCE_S)) == expected
+    finally:
+        client.run(exec, FREED, {}, workers=others)
 
 
 def test_a_worker_may_die_in_the_second_round(client, testdata, one_more, tmp_path):
     here = ouzel.open(testdata / "pmpi-jacobi")
     expected = said(here.calculate_lateness(per="operation"))
-    worker = one_more(GATED_SETTLING.format(n_open=1, folder=str(tmp_path)))
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(lambda: here.on(client, group_bytes=0).calculate_lateness(per="operation"))
-        until((tmp_path / "waits").exists, "the worker's second bucket")
-        # Pieces that it holds are made again by others, from locations that they fold again.
-        worker.kill()
-        assert said(answer.result(PATIENCE_S)) == expected
+    others = list(client.nthreads())
+    worker = one_more(settling(GATED.format(n_open=0, folder=str(tmp_path))))
+    try:
+        client.run(exec, settling(HELD.format(folder=str(tmp_path))), {}, workers=others)
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(lambda: here.on(client, group_bytes=0).calculate_lateness(per="operation"))
+            until((tmp_path / "waits").exists, "the worker's first bucket")
+            # Pieces that it holds are made again by others, from locations that they fold again.
+            worker.kill()
+            assert said(answer.result(PATIENCE_S)) == expected
+    finally:
+        client.run(exec, settling(FREED), {}, workers=others)
 
 
 def test_no_worker_keeps_what_is_done(client, testdata):

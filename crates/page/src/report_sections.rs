@@ -3,6 +3,7 @@
 use crate::units;
 use maud::{Markup, html};
 use ouzel::diagnose::{EfficiencyCard, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
+use ouzel::model::short_name;
 use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
@@ -14,11 +15,14 @@ pub fn meter(share: f64) -> Markup {
     html! { span.meter aria-hidden="true" { i style=(format!("width:{percent:.1}%")) {} } }
 }
 
-/// Regions from the outermost to the innermost.
+/// Regions from the outermost to the innermost, with short names; where that leaves something out, a tooltip has it all.
 pub fn call_path(path: &[Arc<str>]) -> Markup {
+    let whole = path.join(" › ");
+    let short = path.iter().map(|name| short_name(name)).collect::<Vec<_>>().join(" › ");
     html! {
         @if path.is_empty() { span.soft { (NO_REGION) } }
-        @else { span.path { (path.join(" › ")) } }
+        @else if short == whole { span.path { (whole) } }
+        @else { span.path title=(whole) { (short) } }
     }
 }
 

@@ -21,7 +21,7 @@ use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::efficiency::parts::iterations_of_longest_loop;
 use ouzel::efficiency::{Efficiencies, Metric, PartKind, Scaling, TraceEfficiency};
 use ouzel::engine::{AnalysisSet, Coverage};
-use ouzel::model::{Notice, Table, Unit, short_name};
+use ouzel::model::{Notice, Table, Unit};
 use ouzel::multi_run::{Growth, MultiRunOutput, PlaceRow, Run, RunRow, growths, multi_run};
 use ouzel::{Answer, EfficiencyQuery};
 use ouzel_answers::CompareAnswer;
@@ -195,10 +195,9 @@ fn what_changed(page: &mut Page, output: &MultiRunOutput, efficiencies: &Efficie
             }
             None => String::new(),
         };
-        let path: Vec<_> = growth.call_path.iter().map(|name| short_name(name)).collect();
         let text = format!(
             "{}: {} per process with {}, {ideal}{iterations}",
-            page::call_path(&path, page.text_width().saturating_sub(4)),
+            page::call_path(&growth.call_path, page.text_width().saturating_sub(4)),
             units::time(growth.mean_ns),
             units::counted(run.n_processes, "process", "processes"),
         );

@@ -7,6 +7,7 @@ use super::grid::Grid;
 use super::style::{Paint, Style, clean, shortened};
 use ouzel::Asked;
 use ouzel::diagnose::NO_REGION;
+use ouzel::model::short_name;
 
 /// Widest running text that is still easy to read.
 const MAX_TEXT_WIDTH: usize = 110;
@@ -100,14 +101,19 @@ pub fn command_line(asked: &Asked, words: &[String]) -> String {
     clean(&asked.command(words))
 }
 
-/// The call path in at most `room` characters: the innermost regions are the most important.
+/// A region's name as people say it, safe for a terminal; JSON has the whole one.
+pub fn region(name: &str) -> String {
+    clean(&short_name(name))
+}
+
+/// The call path in at most `room` characters: the innermost regions are the most important. Names are short.
 pub fn call_path<T: AsRef<str>>(regions: &[T], room: usize) -> String {
     if regions.is_empty() {
         return format!("({NO_REGION})");
     }
     let mut text = String::new();
     for (i, region) in regions.iter().rev().enumerate() {
-        let region = clean(region.as_ref());
+        let region = self::region(region.as_ref());
         let longer = if i == 0 { region } else { format!("{region} › {text}") };
         let n_more = if i + 1 == regions.len() { 0 } else { ABOVE.chars().count() };
         if 0 < i && room < longer.chars().count() + n_more {
@@ -142,6 +148,8 @@ mod tests {
         assert_eq!(call_path(&path, 12), "… › wr…_hdf5");
         assert_eq!(call_path(&path[3..], 8), "writ…df5");
         assert_eq!(call_path::<&str>(&[], 8), format!("({NO_REGION})"));
+        let path = ["main", "CommSend(Domain&, int, double& (Domain::**)(int), bool)", "MPI_Wait"];
+        assert_eq!(call_path(&path, 40), "main › CommSend › MPI_Wait");
     }
 
     #[test]

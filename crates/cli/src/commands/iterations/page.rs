@@ -3,8 +3,8 @@
 use super::data::{Data, InstanceEntry, IterationEntry, LoopEntry};
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path};
-use crate::terminal::style::{Paint, clean};
+use crate::terminal::page::{Page, call_path, region};
+use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use std::fmt::Write;
 
@@ -69,7 +69,7 @@ pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
     if of_loop.is_region() {
         return call_path(&of_loop.call_path, room);
     }
-    let name = clean(&of_loop.name);
+    let name = region(&of_loop.name);
     if of_loop.call_path.is_empty() {
         return name;
     }
@@ -81,7 +81,7 @@ pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
 fn origin(of_loop: &LoopEntry) -> String {
     let mut parts = vec![of_loop.source_in_words()];
     if of_loop.is_nested {
-        let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| clean(name));
+        let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| region(name));
         parts.push(format!("inside {outer}, counted over all its iterations"));
     }
     if 0 < of_loop.rejected {

@@ -5,7 +5,7 @@ use crate::terminal::style::{Paint, clean};
 use crate::terminal::{ranks, units};
 use ouzel::Asked;
 use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, Quantity};
-use ouzel::model::{ColumnData, Table, Unit, short_name};
+use ouzel::model::{ColumnData, Table, Unit};
 use std::sync::Arc;
 
 /// Findings that are shown in full; JSON has all of them.
@@ -82,7 +82,7 @@ fn place(page: &mut Page, finding: &Finding) {
         page.lines.push(format!("{:INDENT$}{path}{source}{gap}{facts}", ""));
         return;
     }
-    let shown = call_path(&short(&finding.call_path), room);
+    let shown = call_path(&finding.call_path, room);
     let with_source = shown.chars().count() + source.chars().count() <= room;
     let path = page.style.paint(Paint::Name, &shown);
     let beside = if with_source { page.style.paint(Paint::Dim, &source) } else { String::new() };
@@ -93,17 +93,12 @@ fn place(page: &mut Page, finding: &Finding) {
     page.text(INDENT, &facts, Paint::Dim);
 }
 
-/// The call path with short names: of long ones, only the last would fit.
-fn short(path: &[Arc<str>]) -> Vec<Arc<str>> {
-    path.iter().map(|name| Arc::from(&*short_name(name))).collect()
-}
-
 /// The other call paths.
 fn more_places(page: &mut Page, finding: &Finding) {
     const MAX_PATHS: usize = 2;
     let room = page.text_width().saturating_sub(INDENT + 5);
     for path in finding.more_call_paths.iter().take(MAX_PATHS) {
-        page.text(INDENT, &format!("also {}", call_path(&short(path), room)), Paint::Name);
+        page.text(INDENT, &format!("also {}", call_path(path, room)), Paint::Name);
     }
     let n = finding.more_call_paths.len().saturating_sub(MAX_PATHS) as u64;
     if 0 < n {

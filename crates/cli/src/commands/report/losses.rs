@@ -32,13 +32,20 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
         page.text(2, "No call path loses more than 0.1 % of the run.", Paint::Good);
         return;
     }
-    for (i, loss) in losses.iter().take(MAX_LOSSES).enumerate() {
-        let amount =
-            format!("{:>9}  {:>6}", units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
-        let title = format!("  {}  {:<29}{amount}   ", i + 1, loss.kind.title(&run.recorded));
-        let room = page.width.saturating_sub(title.chars().count()).max(20);
-        let path = page.style.paint(Paint::Name, &call_path(&loss.call_path, room));
-        page.lines.push(format!("{title}{path}"));
+    let shown = &losses[..losses.len().min(MAX_LOSSES)];
+    let titles: Vec<String> = shown.iter().enumerate().map(|(i, loss)| title(i, loss, run)).collect();
+    let room = |title: &str| page.width.saturating_sub(title.chars().count()).max(20);
+    let paths: Vec<String> =
+        shown.iter().zip(&titles).map(|(loss, title)| call_path(&loss.call_path, room(title))).collect();
+    for ((loss, title), path) in shown.iter().zip(&titles).zip(&paths) {
+        let looks_like = |other: &&String| *other == path;
+        if paths.iter().filter(looks_like).count() == 1 {
+            page.lines.push(format!("{title}{}", page.style.paint(Paint::Name, path)));
+        } else {
+            // Only the whole path tells it from the others.
+            page.lines.push(title.trim_end().to_owned());
+            page.text(5, &call_path(&loss.call_path, usize::MAX), Paint::Name);
+        }
         if detail == Detail::Words {
             page.text(5, &explanation(loss, run), Paint::Dim);
         }
@@ -53,6 +60,12 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
     let text = format!("Percentages are of the run time ({}).", units::time(run.span_ns));
     let speaks_of_others = both && run.recorded.several_processes();
     page.text(2, &(text + if speaks_of_others { sides } else { "" }), Paint::Dim);
+}
+
+/// Rank, kind and size of a loss, up to where its call path begins.
+fn title(i: usize, loss: &Loss, run: &RunCard) -> String {
+    let (lost, share) = (units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
+    format!("  {}  {:<29}{lost:>9}  {share:>6}   ", i + 1, loss.kind.title(&run.recorded))
 }
 
 fn explanation(loss: &Loss, run: &RunCard) -> String {

@@ -4,7 +4,7 @@ use super::diagnosis;
 use crate::session::Session;
 use crate::terminal::axis::{self, Interval};
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path, capitalised, command_line};
+use crate::terminal::page::{Page, call_path, capitalised, command_line, region};
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::Asked;
@@ -172,8 +172,8 @@ pub fn title(segment: &SegmentCard) -> String {
     let (what, _) = segment.words();
     let place = match segment.sync.as_deref() {
         None => "the end of the run".to_owned(),
-        Some([.., caller, sync]) => format!("{sync} in {caller}"),
-        Some([sync]) => sync.to_string(),
+        Some([.., caller, sync]) => format!("{} in {}", region(sync), region(caller)),
+        Some([sync]) => region(sync),
         Some([]) => "a synchronisation".to_owned(),
     };
     let times = match segment.n_phases {
