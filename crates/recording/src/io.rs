@@ -15,17 +15,22 @@ pub enum Interface {
     Posix = 0,
     /// `fread`, `fwrite`
     IsoC = 1,
+    /// `MPI_File_read`, `MPI_File_write`
+    MpiIo = 2,
 }
 
 impl Interface {
     /// All of them.
-    pub const ALL: [Interface; 2] = [Interface::Posix, Interface::IsoC];
+    pub const ALL: [Interface; 3] = [Interface::Posix, Interface::IsoC, Interface::MpiIo];
+    /// Those whose files have descriptors.
+    pub const OF_DESCRIPTORS: [Interface; 2] = [Interface::Posix, Interface::IsoC];
 
     /// Identification and name, as Score-P writes them.
     pub fn names(self) -> (&'static str, &'static str) {
         match self {
             Interface::Posix => ("POSIX", "POSIX I/O"),
             Interface::IsoC => ("ISOC", "ISO C I/O"),
+            Interface::MpiIo => ("MPI-IO", "MPI I/O"),
         }
     }
 }
@@ -132,7 +137,12 @@ pub fn others(interface: Interface) -> u32 {
 
 /// Whether a handle is of files for which there is no room.
 pub fn is_of_others(handle: u32) -> bool {
-    N_HANDLES < handle as usize
+    N_HANDLES < handle as usize && handle < first_of_mpi()
+}
+
+/// The first handle of files that MPI has opened.
+pub fn first_of_mpi() -> u32 {
+    others(Interface::MpiIo)
 }
 
 /// The files of a process that are known by a handle.

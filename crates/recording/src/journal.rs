@@ -180,6 +180,15 @@ pub enum Entry {
         /// The file, or what else it is.
         file: String,
     },
+    /// A file that MPI has opened.
+    MpiFile {
+        /// As events refer to it.
+        id: u32,
+        /// As this process numbers communicators.
+        communicator: u32,
+        /// The file.
+        file: String,
+    },
     /// A child of this process was ended by a signal.
     ChildKilled {
         /// When it was noticed.
@@ -308,6 +317,11 @@ impl Entry {
                 put_number(to, interface);
                 put(to, file);
             }
+            Entry::MpiFile { id, communicator, file } => {
+                to.push_str("mpi-file");
+                [id, communicator].into_iter().for_each(|number| put_number(to, number));
+                put(to, file);
+            }
             Entry::ChildKilled { time_ns, pid, signal } => {
                 to.push_str("child-killed");
                 put_number(to, time_ns);
@@ -430,6 +444,9 @@ impl Entry {
                 n_lost: fields.number()?,
                 processor_ns: fields.number()?,
             },
+            "mpi-file" => {
+                Entry::MpiFile { id: fields.number()?, communicator: fields.number()?, file: fields.text()? }
+            }
             "io-handle" => {
                 Entry::IoHandle { id: fields.number()?, interface: fields.number()?, file: fields.text()? }
             }
@@ -575,6 +592,7 @@ mod tests {
             Entry::Sampler { hz: 200, source: "perf".into() },
             Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
             Entry::IoHandle { id: 3, interface: 1, file: text() },
+            Entry::MpiFile { id: 16387, communicator: 2, file: text() },
             Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
         ]
     }

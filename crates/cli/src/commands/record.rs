@@ -63,7 +63,7 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
 
-    /// Whether calls of files and streams are recorded, such as read, fopen, printf and send
+    /// Whether what files and streams do is recorded: read, fopen, printf, send, MPI_File_read and so on
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub io: Switch,
 
@@ -272,8 +272,10 @@ fn samples() -> String {
 /// Which calls of files are recorded on this system.
 fn io() -> &'static str {
     match cfg!(target_arch = "x86_64") {
-        true => "calls of files, sockets and streams, each with its file and bytes",
-        false => "calls of files, sockets and streams, each with its file and bytes; not printf and fprintf",
+        true => "calls of files, sockets, streams and MPI-IO, each with its file and bytes",
+        false => {
+            "calls of files, sockets, streams and MPI-IO, each with its file and bytes; not printf and fprintf"
+        }
     }
 }
 
@@ -294,7 +296,7 @@ fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
     )?;
     writeln!(out, "samples       {}", samples())?;
     writeln!(out, "I/O           {}", io())?;
-    writeln!(out, "not recorded  counters, MPI-IO's bytes, memory, starts and ends of threads, OpenMP")?;
+    writeln!(out, "not recorded  counters, memory, starts and ends of threads, OpenMP")?;
     if let Some(program) = command.first() {
         let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
         writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;

@@ -109,6 +109,7 @@ impl<'a> RawArguments<'a> {
             HandleKind::Request => self.library.request_from_fortran,
             HandleKind::Message => self.library.message_from_fortran,
             HandleKind::Window => self.library.window_from_fortran,
+            HandleKind::File => self.library.file_from_fortran,
         };
         converter.convert(number)
     }
@@ -124,6 +125,8 @@ impl<'a> RawArguments<'a> {
         // SAFETY: the standard's function takes the address of at least so many handles there.
         unsafe {
             match self.library.flavour {
+                // Files are addresses in MPICH, too.
+                _ if kind == HandleKind::File => Handle((place as *const u64).read_unaligned()),
                 Flavour::OpenMpi => Handle((place as *const u64).read_unaligned()),
                 Flavour::Mpich => Handle(u64::from((place as *const u32).read_unaligned())),
             }
@@ -171,6 +174,7 @@ impl Arguments for RawArguments<'_> {
 
     fn handle(&self, at: usize, kind: HandleKind) -> Handle {
         match self.language {
+            Language::C if kind == HandleKind::File => Handle(self.word(at) as u64),
             Language::C => self.library.cut(self.word(at) as u64),
             _ => self.handle_of_fortran(self.int(self.word(at), 0), kind),
         }

@@ -70,6 +70,7 @@ pub(super) struct MpiLibrary {
     pub request_from_fortran: Converter,
     pub message_from_fortran: Converter,
     pub window_from_fortran: Converter,
+    pub file_from_fortran: Converter,
     /// Addresses that Fortran passes for `MPI_STATUS_IGNORE`, `MPI_STATUSES_IGNORE` and `MPI_IN_PLACE`.
     pub ignored: Vec<usize>,
     pub in_place: Vec<usize>,
@@ -210,6 +211,8 @@ impl MpiLibrary {
             request_from_fortran: Converter::find(flavour, c"PMPI_Request_f2c"),
             message_from_fortran: Converter::find(flavour, c"PMPI_Message_f2c"),
             window_from_fortran: Converter::find(flavour, c"PMPI_Win_f2c"),
+            // Files are no numbers in MPICH either.
+            file_from_fortran: Converter::find(Flavour::OpenMpi, c"PMPI_File_f2c"),
             ignored,
             in_place,
         })
@@ -365,6 +368,12 @@ impl Library for LibraryHandle {
         let arguments = [raw(communicator), rank as usize, n, coordinates.as_mut_ptr().addr()];
         self.0.cart_coords.call(&arguments)?;
         Some(coordinates.iter().map(|&at| u32::try_from(at).unwrap_or(0)).collect())
+    }
+
+    fn path_of(&mut self, name: &str) -> String {
+        // As the kernel names it where it is opened by other functions.
+        std::fs::canonicalize(name)
+            .map_or_else(|_| name.to_owned(), |path| path.to_string_lossy().into_owned())
     }
 
     fn communicator_at(&mut self, place: Handle) -> Handle {

@@ -122,7 +122,8 @@ fn record(
     let begin_ns = clock::now_ns();
     sampling::at_call(process, begin_ns);
     thread::with(process, |stream| stream.write(begin_ns, &Enter { region }.into()));
-    let is_plain = function.effect == Effect::Call;
+    let is_left_out = function.is_of_files() && !process::records_io();
+    let is_plain = function.effect == Effect::Call || is_left_out;
     let library = if is_plain { None } else { library::get(process) };
     let mut statuses = OwnStatuses::default();
     let begun = library.map(|library| {
@@ -138,11 +139,10 @@ fn record(
     if function.effect == Effect::Init {
         library::begin(process);
     }
-    if let (Some(library), Some(begun)) = (library, begun)
-        && has_succeeded(language, function, arguments, result)
-    {
+    if let (Some(library), Some(begun)) = (library, begun) {
         let raw = RawArguments::new(function, arguments, language, library);
-        finish(process, (function, &raw, library), end_ns, &begun);
+        let has_succeeded = has_succeeded(language, function, arguments, result);
+        finish(process, (function, &raw, library), end_ns, (&begun, has_succeeded));
     }
     thread::with(process, |stream| stream.write(end_ns, &Leave { region }.into()));
     if function.effect == Effect::Finalize {
@@ -160,9 +160,12 @@ fn finish(
     process: &'static Process,
     what: (&'static Function, &RawArguments<'_>, &'static MpiLibrary),
     end_ns: u64,
-    begun: &Begun,
+    (begun, has_succeeded): (&Begun, bool),
 ) {
-    with_call(process, what, end_ns, |call| call.after(begun));
+    with_call(process, what, end_ns, |call| match has_succeeded {
+        true => call.after(begun),
+        false => call.failed(begun),
+    });
 }
 
 /// In C the result says it, in Fortran the last argument, which may be absent.

@@ -34,12 +34,12 @@ impl Default for Descriptors {
 
 impl Descriptors {
     fn place(&self, interface: Interface, descriptor: c_int) -> Option<&AtomicU32> {
-        self.handles[interface as usize].get(usize::try_from(descriptor).ok()?)
+        self.handles.get(interface as usize)?.get(usize::try_from(descriptor).ok()?)
     }
 
     /// The descriptor is about to be closed, or to be another one.
     pub fn forget(&self, descriptor: c_int) {
-        for interface in Interface::ALL {
+        for interface in Interface::OF_DESCRIPTORS {
             if let Some(place) = self.place(interface, descriptor) {
                 place.store(0, Ordering::Release);
             }

@@ -1,7 +1,7 @@
 //! Programs that read and write: what is recorded is what they have counted themselves, and they notice nothing.
 
 use crate::sampled::Workshop;
-use crate::shop::check_with_reference_tool;
+use crate::shop::{LIBRARIES, N_RANKS, Shop, check_with_reference_tool};
 use ouzel_otf2::Archive;
 use ouzel_otf2::records::{Definition, Event};
 use ouzel_recording::launch::Choices;
@@ -164,6 +164,86 @@ fn cancelled_threads_and_signal_handlers_go_on() {
             shop.finish(&run);
             RecordedFiles::read(&shop.path(&run));
         }
+    }
+}
+
+/// Calls and bytes of all four ranks, as `parallel.c` and `parallel.f90` say them.
+const PARALLEL_C: [(&str, (u64, u64)); 16] = [
+    // One of three fails, for there is no such file.
+    ("MPI_File_open", (12, 0)),
+    ("MPI_File_write_at", (4, 400)),
+    ("MPI_File_sync", (4, 0)),
+    ("MPI_File_read_at_all", (4, 1600)),
+    // As many as there are before the end of the file.
+    ("MPI_File_read_at", (4, 80)),
+    ("MPI_File_iwrite_at", (4, 0)),
+    ("MPI_Wait", (4, 32)),
+    ("MPI_File_iread_at", (4, 0)),
+    ("MPI_Waitall", (4, 32)),
+    ("MPI_File_write_at_all_begin", (4, 0)),
+    ("MPI_File_write_at_all_end", (4, 48)),
+    ("MPI_File_write_all", (4, 64)),
+    // The file is open for reading alone.
+    ("MPI_File_write", (4, 0)),
+    ("MPI_File_read", (4, 480)),
+    ("MPI_File_close", (8, 0)),
+    ("fprintf", (4, 20)),
+];
+const PARALLEL_FORTRAN: [(&str, (u64, u64)); 5] = [
+    ("MPI_File_open", (4, 0)),
+    ("MPI_File_write_at", (4, 160)),
+    ("MPI_File_iread_at", (4, 0)),
+    ("MPI_Wait", (4, 80)),
+    ("MPI_File_close", (4, 0)),
+];
+
+#[test]
+fn files_of_mpi_have_the_bytes_that_ranks_move() {
+    let fortran: &[&str] = &["-cpp", "-DMODULE=mpi"];
+    let fortran_2008: &[&str] = &["-cpp", "-DMODULE=mpi_f08", "-DF08"];
+    let ways: [(&str, &str, &[&str], &[_]); 3] = [
+        ("mpicc", "parallel.c", &[], &PARALLEL_C),
+        ("mpif90", "parallel.f90", fortran, &PARALLEL_FORTRAN),
+        ("mpif90", "parallel.f90", fortran_2008, &PARALLEL_FORTRAN),
+    ];
+    for (way, (compiler, source, words, expected)) in ways.into_iter().enumerate() {
+        for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, compiler)) {
+            let what = format!("{} {source} {way}", shop.library);
+            let program = shop.compile(compiler, source, "program", words);
+            let folder = shop.path("folder");
+            fs::create_dir(&folder).expect("a folder for the program");
+            let folder = [folder.to_str().expect("text")];
+            let output = shop.run_with(&program, "run", &folder, None, &with_io(None));
+            assert!(output.status.success(), "{what}: {output:?}");
+            let finished = shop.finish("run");
+            assert_eq!(
+                (finished.archives[0].n_processes, &*finished.archives[0].notices),
+                (N_RANKS, &[][..])
+            );
+            check_with_reference_tool(&shop.path("run"));
+            let recorded = RecordedFiles::read(&shop.path("run"));
+            let found = |name| (name, recorded.calls.get(name).copied().unwrap_or_default());
+            let found: Vec<(&str, (u64, u64))> = expected.iter().map(|&(name, _)| found(name)).collect();
+            assert_eq!(found, expected, "{what}");
+            // What MPI reads and writes by C's functions is part of its own.
+            let n_bytes = expected.iter().filter(|(name, _)| name.starts_with("MPI")).map(|(_, it)| it.1);
+            assert_eq!(recorded.bytes_of("parallel"), Some(n_bytes.sum()), "{what}");
+        }
+    }
+}
+
+#[test]
+fn without_files_their_functions_of_mpi_are_plain_calls() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let program = shop.compile("mpicc", "parallel.c", "program", &[]);
+        let folder = shop.path("folder");
+        fs::create_dir(&folder).expect("a folder for the program");
+        let output = shop.run(&program, "run", &[folder.to_str().expect("text")], None);
+        assert!(output.status.success(), "{}: {output:?}", shop.library);
+        shop.finish("run");
+        let recorded = RecordedFiles::read(&shop.path("run"));
+        assert_eq!(recorded.files, BTreeMap::new(), "{}", shop.library);
+        assert_eq!(recorded.calls.get("MPI_File_write_all"), Some(&(4, 0)), "{}", shop.library);
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn write(
         ..WriteOptions::default()
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
-    let files = UnifiedFiles::new(pieces);
+    let files = UnifiedFiles::new(pieces, &communicators.of_pieces);
     let mut run = Run { pieces, regions, contexts, communicators, files, clock, writer: &mut writer };
     run.define().map_err(|kind| error(kind.into()))?;
     let (n_locations, n_events, n_bytes) = run.move_events()?;
@@ -160,10 +160,10 @@ impl Run<'_> {
             self.define_region(index(id), region)?;
         }
         self.define_contexts()?;
-        self.define_files()?;
         if self.pieces.iter().any(|piece| piece.rank.is_some()) {
             self.define_communicators()?;
         }
+        self.define_files()?;
         Ok(())
     }
 
@@ -263,7 +263,10 @@ impl Run<'_> {
                 id: interface as u8,
                 identification,
                 name,
-                io_paradigm_class: IoParadigmClass::Serial,
+                io_paradigm_class: match interface {
+                    Interface::MpiIo => IoParadigmClass::Parallel,
+                    _ => IoParadigmClass::Serial,
+                },
                 io_paradigm_flags: 0,
                 properties: List::new(&[]),
             })?;
@@ -281,7 +284,7 @@ impl Run<'_> {
                 file: index(handle.file),
                 io_paradigm: handle.interface as u8,
                 io_handle_flags: 0,
-                comm: UNDEFINED_U32,
+                comm: handle.communicator.unwrap_or(UNDEFINED_U32),
                 parent: UNDEFINED_U32,
             })?;
         }

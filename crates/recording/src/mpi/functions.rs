@@ -106,6 +106,10 @@ Parameter {
     Dimensions "dims",
     /// Whether the dimensions are periodic.
     Periods "periods",
+    /// A file; a pointer to it where it is opened or closed.
+    File "file",
+    /// How a file is opened.
+    AccessMode "amode",
 }
 }
 
@@ -238,6 +242,26 @@ Effect {
     BeginExposure "win_post",
     /// An exposure epoch ends.
     EndExposure "win_wait",
+    /// A file is opened.
+    OpenFile "file_open",
+    /// A file is closed.
+    CloseFile "file_close",
+    /// What was written comes to the disk.
+    SyncFile "file_sync",
+    /// A file is read.
+    ReadFile "file_read",
+    /// A file is written.
+    WriteFile "file_write",
+    /// The read of a file is started.
+    StartReadFile "file_iread",
+    /// The write of a file is started.
+    StartWriteFile "file_iwrite",
+    /// The first half of a collective read.
+    BeginReadFile "file_read_begin",
+    /// The first half of a collective write.
+    BeginWriteFile "file_write_begin",
+    /// The second half of either.
+    EndFile "file_end",
 }
 }
 
@@ -295,6 +319,16 @@ impl Function {
         u8::try_from(at).ok()
     }
 
+    /// Whether it opens, closes, reads or writes a file.
+    pub fn is_of_files(&self) -> bool {
+        self.at(Parameter::File).is_some()
+    }
+
+    /// Whether all processes that have opened a file read or write it together.
+    pub fn is_collective_on_file(&self) -> bool {
+        self.is_of_files() && ["_all", "_ordered"].iter().any(|part| self.name.contains(part))
+    }
+
     /// The role of its region.
     pub fn role(&self) -> RegionRole {
         use Effect as E;
@@ -319,6 +353,7 @@ impl Function {
             | E::FindCommunicator
             | E::FreeCommunicator => RegionRole::CollOther,
             _ if self.at(Parameter::Window).is_some() => RegionRole::Rma,
+            _ if self.is_of_files() => RegionRole::FileIo,
             _ => RegionRole::PointToPoint,
         }
     }
@@ -383,6 +418,8 @@ mod tests {
             ("Send", None, RegionRole::PointToPoint),
             ("Init", None, RegionRole::Function),
             ("Put", None, RegionRole::Rma),
+            ("File_write_at_all", None, RegionRole::FileIo),
+            ("File_seek", None, RegionRole::FileIo),
         ] {
             assert_eq!((named(name).collective(), named(name).role()), (collective, role), "{name}");
         }
@@ -397,5 +434,9 @@ mod tests {
         let send = named("Send");
         assert_eq!((send.at(Parameter::Destination), send.at(Parameter::Status)), (Some(3), None));
         assert!(named("Send_c").is_large && !send.is_large);
+        let (at, end) = (named("File_iwrite_at_all_c"), named("File_read_ordered_end"));
+        assert_eq!((at.at(Parameter::Count), at.at(Parameter::Request)), (Some(3), Some(5)));
+        assert!(at.is_collective_on_file() && end.is_collective_on_file() && !send.is_of_files());
+        assert!(!named("File_write_shared").is_collective_on_file());
     }
 }

@@ -22,6 +22,8 @@ pub enum HandleKind {
     Message,
     /// A window.
     Window,
+    /// A file.
+    File,
 }
 
 /// What a status says of a message.
@@ -86,6 +88,8 @@ pub trait Library {
     fn coordinates(&mut self, communicator: Handle, rank: u32, n: usize) -> Option<Vec<u32>>;
     /// The communicator at an address that [`Arguments::address`] gave.
     fn communicator_at(&mut self, place: Handle) -> Handle;
+    /// The full path of a file that was opened by this name.
+    fn path_of(&mut self, name: &str) -> String;
 }
 
 /// Where events and entries go.

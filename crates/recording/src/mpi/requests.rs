@@ -59,6 +59,11 @@ pub enum Operation {
     },
     /// A collective operation.
     Collective(CollectiveCall),
+    /// A read or write of a file.
+    File {
+        /// As this process numbers handles.
+        file: u32,
+    },
     /// A communicator that is being made; `place` is where its handle will be.
     Communicator {
         /// The argument that the handle will be behind.

@@ -102,6 +102,9 @@ impl Library for Toy {
     fn communicator_at(&mut self, place: Handle) -> Handle {
         place
     }
+    fn path_of(&mut self, name: &str) -> String {
+        format!("/{name}")
+    }
 }
 
 #[derive(Default)]
@@ -341,4 +344,49 @@ fn communicators_are_numbered_and_forgotten() {
     // The handle is given out again; nothing was seen of its making.
     let lines = program.call("Send", send(61));
     assert_eq!(lines, [format!("communicator 4 {} 1 0 1 0 1,3", u32::MAX), "MpiSend 1 4 7 1".to_owned()]);
+}
+
+#[test]
+fn operations_of_files_complete_once() {
+    let mut program = Program::new();
+    let open = |file| vec![world(), BUFFER, N(9), BUFFER, H(file)];
+    assert_eq!(
+        program.call("File_open", open(60)),
+        ["mpi-file 16387 0 /named", "IoCreateHandle 16387 READ_WRITE 0 0"]
+    );
+    // The same file again, under another handle of the library.
+    assert_eq!(program.call("File_open", open(61)), ["IoCreateHandle 16387 READ_WRITE 0 0"]);
+    let write = |file| vec![H(file), BUFFER, N(5), H(8), Status(vec![(0, 0, 32)])];
+    assert_eq!(
+        program.call("File_write_all", write(60)),
+        ["IoOperationBegin 16387 WRITE 2 40 1", "IoOperationComplete 16387 32 1"]
+    );
+    assert_eq!(program.call("File_write", write(62)), Vec::<String>::new(), "a file that is not known");
+    let start = vec![H(60), N(0), BUFFER, N(5), H(8), H(70)];
+    assert_eq!(
+        program.call("File_iread_at", start),
+        ["IoOperationBegin 16387 READ 1 40 2", "IoOperationIssued 16387 2"]
+    );
+    assert_eq!(
+        program.call("Wait", vec![H(70), Status(vec![(0, 0, 16)])]),
+        ["IoOperationComplete 16387 16 2"]
+    );
+    let begin = vec![H(61), BUFFER, N(1), H(8)];
+    assert_eq!(
+        program.call("File_write_all_begin", begin),
+        ["IoOperationBegin 16387 WRITE 3 8 3", "IoOperationIssued 16387 3"]
+    );
+    let end = vec![H(61), BUFFER, Status(vec![(0, 0, 8)])];
+    assert_eq!(program.call("File_write_all_end", end.clone()), ["IoOperationComplete 16387 8 3"]);
+    assert_eq!(program.call("File_write_all_end", end), Vec::<String>::new());
+    let (function, words) = (Program::named("File_write"), Words(write(60)));
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
+    let begun: Begun = program.with(function, &words, |call| call.before());
+    program.with(function, &words, |call| call.failed(&begun));
+    assert_eq!(
+        std::mem::take(&mut program.lines.0),
+        ["IoOperationBegin 16387 WRITE 0 40 4", "IoOperationComplete 16387 0 4"]
+    );
+    assert_eq!(program.call("File_close", vec![H(60)]), ["IoDestroyHandle 16387"]);
+    assert_eq!(program.call("File_close", vec![H(60)]), Vec::<String>::new());
 }

@@ -6,7 +6,7 @@ use crate::mpi::interface::{Arguments, Handle, Library, Received, Sink};
 use crate::mpi::requests::{HeldRequest, Operation, OperationId};
 use ouzel_otf2::records::enums::CollectiveOp;
 use ouzel_otf2::records::event::{
-    MpiIrecv, MpiIsendComplete, MpiRequestCancelled, NonBlockingCollectiveComplete,
+    IoOperationComplete, MpiIrecv, MpiIsendComplete, MpiRequestCancelled, NonBlockingCollectiveComplete,
 };
 
 /// Events of the requests that a call has completed.
@@ -82,6 +82,10 @@ fn one<A: Arguments, L: Library, S: Sink>(
             }
             .into(),
         ),
+        Operation::File { file } => {
+            let bytes_result = received(call).map_or(0, |received| received.n_bytes);
+            call.sink.event(IoOperationComplete { handle: file, bytes_result, matching_id: id.0 }.into());
+        }
         Operation::Communicator { place, made } => {
             let handle = call.library.communicator_at(place);
             call.define(handle, made);

@@ -4,6 +4,7 @@
 //! Law: a message is sent when its call begins, and received when the call ends that completes it.
 
 mod completions;
+mod files;
 
 use super::bytes::{Place, of_collective};
 use super::communicators::{Communicators, KnownCommunicator, Making, NO_PARENT};
@@ -11,6 +12,7 @@ use super::functions::{Effect, Function, Parameter as P};
 use super::interface::{Arguments, Handle, HandleKind, Library, Received, Sink};
 use super::requests::{CollectiveCall, HeldRequest, Operation, OperationId, Outgoing, Requests};
 use crate::journal::Entry;
+use files::{BegunFile, Files};
 use ouzel_otf2::records::enums::CollectiveOp;
 use ouzel_otf2::records::event::{
     MpiCollectiveBegin, MpiCollectiveEnd, MpiIrecvRequest, MpiIsend, MpiRecv, MpiSend,
@@ -28,6 +30,7 @@ pub struct Tables {
     pub requests: Requests,
     /// Communicators of matched messages.
     messages: FxHashMap<Handle, u32>,
+    files: Files,
 }
 
 /// What is remembered from a call's begin to its end.
@@ -45,6 +48,7 @@ pub struct Begun {
     pub(super) requests: Vec<Handle>,
     /// The communicator that is freed or named.
     freed: Option<Handle>,
+    file: Option<BegunFile>,
 }
 
 /// One call, with everything around it.
@@ -103,6 +107,7 @@ impl<A: Arguments, L: Library, S: Sink> Call<'_, A, L, S> {
                     _ => self.arguments.handle(at, HandleKind::Communicator),
                 });
             }
+            _ if self.function.is_of_files() => begun.file = files::before(self),
             _ => {}
         }
         if matches!(self.function.effect, E::Start | E::StartAll) {
@@ -145,8 +150,14 @@ impl<A: Arguments, L: Library, S: Sink> Call<'_, A, L, S> {
                 begun.freed.into_iter().for_each(|handle| self.tables.communicators.free(handle));
             }
             E::NameCommunicator => self.name(begun),
+            _ if self.function.is_of_files() => files::after(self, begun.file),
             _ => {}
         }
+    }
+
+    /// Looks at a call that has failed. Files have errors that programs go on after.
+    pub fn failed(&mut self, begun: &Begun) {
+        files::failed(self, begun.file);
     }
 
     pub(super) fn at(&self, parameter: P) -> Option<usize> {
