@@ -180,6 +180,8 @@ pub enum Entry {
         /// The file, or what else it is.
         file: String,
     },
+    /// This rank is none of those that are to be recorded.
+    LeftOut,
     /// A file that MPI has opened.
     MpiFile {
         /// As events refer to it.
@@ -317,6 +319,7 @@ impl Entry {
                 put_number(to, interface);
                 put(to, file);
             }
+            Entry::LeftOut => to.push_str("left-out"),
             Entry::MpiFile { id, communicator, file } => {
                 to.push_str("mpi-file");
                 [id, communicator].into_iter().for_each(|number| put_number(to, number));
@@ -444,6 +447,7 @@ impl Entry {
                 n_lost: fields.number()?,
                 processor_ns: fields.number()?,
             },
+            "left-out" => Entry::LeftOut,
             "mpi-file" => {
                 Entry::MpiFile { id: fields.number()?, communicator: fields.number()?, file: fields.text()? }
             }
@@ -593,6 +597,7 @@ mod tests {
             Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
             Entry::IoHandle { id: 3, interface: 1, file: text() },
             Entry::MpiFile { id: 16387, communicator: 2, file: text() },
+            Entry::LeftOut,
             Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
         ]
     }

@@ -60,6 +60,8 @@ pub struct Choices {
     pub with_io: bool,
     /// Samples for each second of processor time; none are taken without.
     pub sample_hz: Option<u32>,
+    /// Ranks of MPI that are recorded, as `0-3,8`; all are without.
+    pub ranks: Option<String>,
     /// Bytes that each process may write.
     pub limit_bytes: Option<u64>,
 }
@@ -129,6 +131,9 @@ pub fn environment(
     }
     if let Some(hz) = choices.sample_hz {
         variables.push((settings::SAMPLE, hz.to_string().into()));
+    }
+    if let Some(ranks) = &choices.ranks {
+        variables.push((settings::RANKS, ranks.into()));
     }
     if let Some(limit) = choices.limit_bytes {
         variables.push((settings::LIMIT, limit.to_string().into()));

@@ -2,6 +2,8 @@
 //!
 //! Law: without [`DIRECTORY`] in its environment the library records nothing.
 
+use ouzel_model::{RankSet, WorldRank};
+
 /// The directory of the archive, which has `pieces` in it.
 pub const DIRECTORY: &str = "OUZEL_RECORD_DIR";
 /// The path of the library to preload, for packages that keep it elsewhere than beside the program.
@@ -14,6 +16,12 @@ pub const IO: &str = "OUZEL_RECORD_IO";
 pub const SAMPLE: &str = "OUZEL_RECORD_SAMPLE";
 /// The ranks that are recorded, as `0-3,8`; without it, all are.
 pub const RANKS: &str = "OUZEL_RECORD_RANKS";
+
+/// Whether a rank is one of those that [`RANKS`] names; all are where it names none that is understood.
+pub fn has_rank(ranks: &str, rank: u32) -> bool {
+    ranks.parse::<RankSet>().map_or(true, |ranks| ranks.contains(WorldRank(rank)))
+}
+
 /// Bytes that a process may write; nothing is recorded beyond.
 pub const LIMIT: &str = "OUZEL_RECORD_LIMIT";
 /// Visits of a region that the library makes of itself when it is loaded, so that a recording of a program that does

@@ -8,6 +8,7 @@ use crate::terminal::style::clean;
 use crate::terminal::units;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use ouzel::model::RankSet;
 use ouzel_files::ending;
 use ouzel_recording::finish::{Finished, FinishedArchive, finish};
 use ouzel_recording::launch::{self, Choices};
@@ -67,6 +68,10 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub io: Switch,
 
+    /// Only these ranks of MPI, e.g. 0-63,128; the others run on without being recorded
+    #[arg(long, value_name = "RANKS")]
+    pub ranks: Option<RankSet>,
+
     /// Most bytes that one process may write; beyond, it runs on without being recorded
     #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes)]
     pub limit: Option<u64>,
@@ -109,8 +114,12 @@ impl Tool for RecordArgs {
             sample_hz: Some(self.sample.0).filter(|&hz| 0 < hz),
             without_mpi: self.mpi == Switch::Off,
             with_io: self.io == Switch::On,
+            ranks: self.ranks.as_ref().map(ToString::to_string),
             limit_bytes: self.limit,
         };
+        if self.ranks.is_some() && choices.without_mpi {
+            bail!("--ranks needs MPI, which says the ranks: leave --mpi off out");
+        }
         if let Some(directory) = &self.finish {
             let finished = finish(directory).map_err(anyhow::Error::from)?;
             self.tell(&finished);

@@ -127,6 +127,13 @@ pub(super) fn begin(process: &Process) {
     let name = library.name.clone();
     process.entry(&Entry::Rank { rank, size, world: world_key(), library: name });
     process.tables().communicators.begin((library.world, size, rank), library.itself);
+    let (are_some_left_out, is_left_out) = process::leaves_out(rank);
+    if are_some_left_out {
+        process.tables().communicators.write_members();
+    }
+    if is_left_out {
+        process.leave_out();
+    }
 }
 
 /// What launchers give all processes of one run.

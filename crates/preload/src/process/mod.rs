@@ -44,6 +44,7 @@ struct Settings {
     directory: PathBuf,
     records_mpi: bool,
     records_io: bool,
+    ranks: Option<String>,
     sample_hz: u32,
     limit_bytes: u64,
     loaded_ns: u64,
@@ -97,6 +98,7 @@ pub fn load() {
         directory: directory.into(),
         records_mpi: !is_off(settings::MPI),
         records_io: env::var_os(settings::IO).is_some_and(|value| value == "on"),
+        ranks: env::var(settings::RANKS).ok(),
         sample_hz: number(settings::SAMPLE).unwrap_or(0),
         limit_bytes: number(settings::LIMIT).unwrap_or(u64::MAX),
         loaded_ns: clock::now_ns(),
@@ -136,6 +138,12 @@ pub fn records_mpi() -> bool {
 /// Whether calls of files and streams are recorded.
 pub fn records_io() -> bool {
     STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_io)
+}
+
+/// Whether some ranks are left out, and whether this one is.
+pub fn leaves_out(rank: u32) -> (bool, bool) {
+    let ranks = SETTINGS.get().and_then(|settings| settings.ranks.as_deref());
+    (ranks.is_some(), ranks.is_some_and(|ranks| !settings::has_rank(ranks, rank)))
 }
 
 /// Whether anything may be recorded.
@@ -206,6 +214,13 @@ pub fn end(how: &str) {
 }
 
 impl Process {
+    /// Ends the recording of a rank that is not to be recorded.
+    pub fn leave_out(&self) {
+        sampling::end_thread();
+        STATE.store(OFF, Ordering::Release);
+        self.entry(&Entry::LeftOut);
+    }
+
     fn new(settings: &Settings) -> Option<Self> {
         let pid = std::process::id();
         let pieces = settings.directory.join(settings::PIECES);

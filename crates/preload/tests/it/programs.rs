@@ -1,6 +1,8 @@
 //! Programs in C and Fortran: what is recorded is what an independent counter has counted.
 
 use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
+use ouzel_recording::finish::{FinishErrorKind, finish};
+use ouzel_recording::launch::Choices;
 
 #[test]
 fn calls_and_bytes_equal_an_independent_count() {
@@ -44,6 +46,44 @@ fn calls_and_bytes_equal_an_independent_count() {
         assert_eq!(groups[0], [0, 1, 2, 3], "{library}");
         assert_eq!(made, [&[2, 0][..], &[2, 0], &[3, 1], &[3, 1]], "{library}");
         check_with_reference_tool(&shop.path("run"));
+    }
+}
+
+/// Ranks that are left out are not in the archive, and communicators whose first member is one of them are complete.
+#[test]
+fn some_ranks_can_be_recorded_alone() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let library = shop.library;
+        let program = shop.compile("mpicc", "program.c", "program", &[]);
+        for (name, ranks, hz) in [("two", "0-1", None), ("last", "1,3-9", Some(200))] {
+            let choices = Choices { ranks: Some(ranks.to_owned()), sample_hz: hz, ..Choices::default() };
+            let output = shop.run_with(&program, name, &[], None, &choices);
+            assert!(output.status.success(), "{library} {ranks}: {output:?}");
+            let finished = shop.finish(name);
+            let archive = &finished.archives[0];
+            assert_eq!(archive.n_processes, 2, "{library} {ranks}");
+            let said: Vec<&str> = archive.notices.iter().map(|notice| notice.message.as_str()).collect();
+            let others = if name == "two" { "2, 3" } else { "0, 2" };
+            let expected = format!("2 ranks left out, as --ranks says: {others}");
+            assert!(said.contains(&expected.as_str()), "{library} {ranks}: {said:?}");
+            assert!(archive.notices.iter().all(|notice| !notice.is_loss), "{library} {ranks}: {said:?}");
+            check_with_reference_tool(&shop.path(name));
+            let recorded = Recorded::read(&shop.path(name));
+            let n_all = recorded.counts.iter().filter(|counts| counts.contains_key("MPI_Allreduce"));
+            assert_eq!(n_all.map(|counts| counts["MPI_Allreduce"].0).collect::<Vec<_>>(), [20, 20]);
+            let mut groups: Vec<&[u64]> =
+                recorded.communicators.iter().map(|(_, group)| group.as_slice()).collect();
+            groups.sort_unstable();
+            // Halves and their copies, as far as a member is recorded.
+            let halves: &[&[u64]] =
+                if name == "two" { &[&[2, 0], &[2, 0], &[3, 1], &[3, 1]] } else { &[&[3, 1], &[3, 1]] };
+            assert!(groups.ends_with(halves), "{library} {ranks}: {groups:?}");
+        }
+        let none = Choices { ranks: Some("4-9".to_owned()), ..Choices::default() };
+        let output = shop.run_with(&program, "none", &[], None, &none);
+        assert!(output.status.success(), "{library}: {output:?}");
+        let error = finish(&shop.path("none")).expect_err("there is nothing");
+        assert!(matches!(error.kind(), FinishErrorKind::AllLeftOut), "{error}");
     }
 }
 

@@ -36,6 +36,7 @@ use std::path::Path;
 pub(super) fn write(
     target: &Path,
     pieces: &[Piece],
+    left_out: &[Piece],
     deaths: &Deaths,
 ) -> Result<FinishedArchive, FinishError> {
     let error = |kind: FinishErrorKind| FinishError::new(target, kind);
@@ -46,6 +47,7 @@ pub(super) fn write(
     let contexts = UnifiedContexts::new(pieces, &mut names)?;
     let regions = names.unified(of_pieces);
     let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
+    notices.extend(notices::of_ranks(pieces, left_out));
     notices.extend(notices::of_samples(pieces, &contexts));
     let mut properties = Remark::properties(&notices);
     if contexts::sampler(pieces).is_some() {

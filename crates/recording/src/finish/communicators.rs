@@ -164,6 +164,7 @@ mod tests {
             n_unknown_lines: 0,
             threads: Vec::new(),
             end: None,
+            is_left_out: false,
             entries,
         }
     }

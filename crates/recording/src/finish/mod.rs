@@ -37,6 +37,9 @@ pub enum FinishErrorKind {
     /// The directory has no pieces.
     #[error("nothing was recorded here: no process wrote a piece")]
     NoPieces,
+    /// Only ranks were there that were not to be recorded.
+    #[error("nothing was recorded here: none of the ranks that --ranks names was there")]
+    AllLeftOut,
     /// The archive is there already.
     #[error("this recording was finished before")]
     Finished,
@@ -119,9 +122,19 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
     }
     let n_kept: usize = runs.iter().map(Vec::len).sum();
     let mut archives = Vec::new();
-    for (i, run) in runs.iter().enumerate() {
-        let target = if i == 0 { directory.to_owned() } else { directory.join(format!("run-{}", i + 1)) };
-        archives.push(archive::write(&target, run, &deaths)?);
+    for run in runs {
+        let (left_out, run): (Vec<Piece>, Vec<Piece>) = run.into_iter().partition(|piece| piece.is_left_out);
+        if run.is_empty() {
+            continue;
+        }
+        let target = match archives.len() {
+            0 => directory.to_owned(),
+            n => directory.join(format!("run-{}", n + 1)),
+        };
+        archives.push(archive::write(&target, &run, &left_out, &deaths)?);
+    }
+    if archives.is_empty() {
+        return Err(FinishError::new(directory, FinishErrorKind::AllLeftOut));
     }
     fs::remove_dir_all(&pieces_folder).map_err(|error| FinishError::new(&pieces_folder, error))?;
     Ok(Finished { archives, n_left_out: n_pieces - n_kept })

@@ -7,6 +7,7 @@ use super::piece::Piece;
 use crate::io::is_of_others;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
+use std::collections::BTreeSet;
 
 fn loss(message: String) -> Remark {
     Remark { is_loss: true, message }
@@ -74,7 +75,6 @@ pub(super) fn of_run(
             format!("members of {n_incomplete} communicators are not known: their first ranks wrote none");
         notices.push(loss(message));
     }
-    notices.extend(absent(pieces));
     notices.extend(clocks(pieces));
     notices
 }
@@ -133,19 +133,30 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
 /// Samples that must be due before their rate is judged.
 const N_SAMPLES_TO_JUDGE: u128 = 100;
 
-/// Ranks that left nothing.
-fn absent(pieces: &[Piece]) -> Option<Remark> {
-    let size = pieces.iter().filter_map(|piece| piece.rank.as_ref().map(|(_, size, _)| *size)).max()?;
-    let is_there = |rank: u32| pieces.iter().any(|p| p.rank.as_ref().is_some_and(|(own, ..)| *own == rank));
-    let absent: Vec<String> =
-        (0..size).filter(|&rank| !is_there(rank)).map(|rank| rank.to_string()).collect();
-    match absent.len() {
-        0 => None,
-        1 => Some(loss(format!("rank {} left no events", absent[0]))),
-        n => {
-            let some = absent[..n.min(8)].join(", ");
-            let more = if 8 < n { ", …" } else { "" };
-            Some(loss(format!("{n} ranks left no events: {some}{more}")))
+/// Ranks of which there is nothing: those that were not to be recorded, and those that left nothing.
+pub(super) fn of_ranks(pieces: &[Piece], left_out: &[Piece]) -> Vec<Remark> {
+    let sizes = pieces.iter().filter_map(|piece| piece.rank.as_ref().map(|(_, size, _)| *size));
+    let ranks_of = |pieces: &[Piece]| -> BTreeSet<u32> {
+        pieces.iter().filter_map(|piece| piece.rank.as_ref().map(|(rank, ..)| *rank)).collect()
+    };
+    let (there, unwanted) = (ranks_of(pieces), ranks_of(left_out));
+    let is_absent = |rank: &u32| !there.contains(rank) && !unwanted.contains(rank);
+    let absent: Vec<u32> = (0..sizes.max().unwrap_or(0)).filter(is_absent).collect();
+    let unwanted: Vec<u32> = unwanted.into_iter().collect();
+    let left_out = listed(&unwanted, "left out, as --ranks says");
+    let left_out = left_out.map(|message| Remark { is_loss: false, message });
+    left_out.into_iter().chain(listed(&absent, "left no events").map(loss)).collect()
+}
+
+fn listed(ranks: &[u32], what: &str) -> Option<String> {
+    const N_LISTED: usize = 8;
+    match ranks {
+        [] => None,
+        [rank] => Some(format!("rank {rank} {what}")),
+        ranks => {
+            let some: Vec<String> = ranks.iter().take(N_LISTED).map(u32::to_string).collect();
+            let more = if N_LISTED < ranks.len() { ", …" } else { "" };
+            Some(format!("{} ranks {what}: {}{more}", ranks.len(), some.join(", ")))
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) struct Piece {
     pub n_unknown_lines: u64,
     /// Threads with events, the one that MPI runs on first.
     pub threads: Vec<PieceThread>,
+    /// Whether its rank is none of those that were to be recorded.
+    pub is_left_out: bool,
     /// When and how it ended, if it said so.
     pub end: Option<(u64, String)>,
 }
@@ -62,6 +64,7 @@ impl Piece {
             realtime_less_monotonic_ns: 0,
             threads: Vec::new(),
             end: None,
+            is_left_out: entries.contains(&Entry::LeftOut),
             n_unknown_lines,
             entries,
         };

@@ -2,7 +2,8 @@
 //!
 //! Each process numbers its own. What makes numbers of several processes one communicator is its [`Making`]:
 //! all members of the parent make communicators in the same order, so the parent, the order and the first member
-//! of the new one say which it is, without a message being sent. Law: members are written by the first one alone.
+//! of the new one say which it is, without a message being sent. Law: members are written by the first one alone,
+//! unless that one may not be recorded.
 
 use super::interface::{Described, Handle};
 use crate::journal::Entry;
@@ -45,6 +46,8 @@ pub struct Communicators {
     known: FxHashMap<Handle, KnownCommunicator>,
     made: FxHashMap<(u32, u64), u64>,
     n: u32,
+    /// Whether each member writes all of them.
+    writes_members: bool,
 }
 
 impl Communicators {
@@ -55,6 +58,11 @@ impl Communicators {
         self.known.insert(handle, world);
         self.known.insert(itself, KnownCommunicator { id: SELF, n_peers: 1, rank: 0, is_inter: false });
         self.n = SELF + 1;
+    }
+
+    /// From now on members are written by each one, since the first one may not be recorded.
+    pub fn write_members(&mut self) {
+        self.writes_members = true;
     }
 
     /// What is known of a communicator.
@@ -77,6 +85,7 @@ impl Communicators {
         let n_peers = others.as_ref().map_or(*size, |others| u32::try_from(others.len()).unwrap_or(0));
         let known = KnownCommunicator { id, n_peers, rank: *rank, is_inter: others.is_some() };
         self.known.insert(handle, known);
+        let writes_members = *rank == 0 || self.writes_members;
         let leader = members.first().copied().unwrap_or(0);
         let entry = Entry::Communicator {
             id,
@@ -89,9 +98,9 @@ impl Communicators {
                 None => leader,
             },
             rank: *rank,
-            members: if *rank == 0 { members.clone() } else { Vec::new() },
+            members: if writes_members { members.clone() } else { Vec::new() },
             others: match others {
-                Some(others) if *rank == 0 => Some(others.clone()),
+                Some(others) if writes_members => Some(others.clone()),
                 Some(_) => Some(Vec::new()),
                 None => None,
             },
