@@ -183,17 +183,18 @@ unsafe fn take(context: *mut c_void) {
     // SAFETY: as the caller says.
     let at = unsafe { Registers::of_context(context.cast_const().cast()) };
     let walked = thread::with_table(|table| sampler.interrupted(table, paths, at));
+    // Calls are samples, too, but none that was due.
+    if walked.is_some_and(|walked| !walked.is_complete) {
+        N_INCOMPLETE.fetch_add(1, Ordering::Relaxed);
+    }
     write(process, sampler, time_ns, walked);
 }
 
 fn write(process: &'static Process, sampler: &mut ThreadSampler, time_ns: u64, walked: Option<Walked>) {
-    let Some(Walked { path, n_new, is_complete }) = walked else {
+    let Some(Walked { path, n_new, .. }) = walked else {
         N_LOST.fetch_add(1, Ordering::Relaxed);
         return;
     };
-    if !is_complete {
-        N_INCOMPLETE.fetch_add(1, Ordering::Relaxed);
-    }
     sampler.written = Some(path);
     let sample = CallingContextSample {
         calling_context: path.0,
