@@ -2,6 +2,7 @@
 
 use crate::errors::invalid;
 use crate::selection::patterns;
+use ouzel::Options;
 use ouzel::analyses::comm_matrix::TrafficUnit;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::{By, Per};
@@ -9,7 +10,7 @@ use ouzel::rules::RuleError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::io;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU64};
 use std::path::PathBuf;
 
 /// The value of the name that `given` is.
@@ -42,6 +43,22 @@ pub fn traffic_unit(output: &str) -> PyResult<TrafficUnit> {
 pub fn bins(n_bins: i64, what: &str) -> PyResult<NonZeroU16> {
     let n_bins = u16::try_from(n_bins).ok().and_then(NonZeroU16::new);
     n_bins.ok_or_else(|| PyValueError::new_err(format!("{what} must be from 1 to 65535")))
+}
+
+/// The options of a pass over samples that were taken so often.
+pub fn sampled<'a>(
+    options: &Options<'a>,
+    trace: &ouzel::Trace,
+    period_ns: Option<NonZeroU64>,
+) -> Options<'a> {
+    let clock = trace.definitions().clock;
+    Options { period: period_ns.map(|ns| clock.ticks_from_ns(ns.get())), ..options.clone() }
+}
+
+/// Nanoseconds between samples.
+pub fn period(ns: Option<u64>) -> PyResult<Option<NonZeroU64>> {
+    let wrong = || PyValueError::new_err("period_ns must be 1 or more");
+    ns.map(|ns| NonZeroU64::new(ns).ok_or_else(wrong)).transpose()
 }
 
 /// What regions mean: by the rules of a file before those that are built in.

@@ -1,6 +1,6 @@
 //! The results of the diagnosis, in the shape of the JSON output.
 
-use crate::arguments::semantics;
+use crate::arguments::{period, sampled, semantics};
 use crate::output;
 use crate::table::Table;
 use crate::trace::Trace;
@@ -15,70 +15,92 @@ use std::path::PathBuf;
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.report")]
-    #[pyo3(signature = (*, rules=None))]
-    fn report<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.run_report(py, rules)?)
+    #[pyo3(signature = (*, rules=None, period_ns=None))]
+    fn report<'py>(
+        &self,
+        py: Python<'py>,
+        rules: Option<PathBuf>,
+        period_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.run_report(py, rules, period_ns)?)
     }
 
     #[doc = prose!("Trace.save_report")]
-    #[pyo3(signature = (path, *, rules=None, force=false))]
+    #[pyo3(signature = (path, *, rules=None, period_ns=None, force=false))]
     #[expect(clippy::needless_pass_by_value, reason = "converted from Python's")]
     fn save_report(
         &self,
         py: Python<'_>,
         path: PathBuf,
         rules: Option<PathBuf>,
+        period_ns: Option<u64>,
         force: bool,
     ) -> PyResult<()> {
-        let semantics = semantics(rules)?;
+        let (semantics, period) = (semantics(rules)?, period(period_ns)?);
         output::save_page(py, &path, force, || {
             let answer = self.answer(py, |trace, options| {
                 let asked = Asked::new(trace.path().display().to_string(), &options.filter);
-                ouzel_page::of_trace(trace, &semantics, &asked, options)
+                ouzel_page::of_trace(trace, &semantics, &asked, &sampled(options, trace, period))
             })?;
             Ok(answer.output)
         })
     }
 
     #[doc = prose!("Trace.findings")]
-    #[pyo3(signature = (*, rules=None))]
-    fn findings<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &self.run_report(py, rules)?.findings)
+    #[pyo3(signature = (*, rules=None, period_ns=None))]
+    fn findings<'py>(
+        &self,
+        py: Python<'py>,
+        rules: Option<PathBuf>,
+        period_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.run_report(py, rules, period_ns)?.findings)
     }
 
     #[doc = prose!("Trace.segments")]
-    #[pyo3(signature = (*, all=false, rules=None))]
+    #[pyo3(signature = (*, all=false, rules=None, period_ns=None))]
     fn segments<'py>(
         &self,
         py: Python<'py>,
         all: bool,
         rules: Option<PathBuf>,
+        period_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let semantics = semantics(rules)?;
+        let (semantics, period) = (semantics(rules)?, period(period_ns)?);
         let which = if all { Which::All } else { Which::Reported };
-        let answer = self.answer(py, |trace, options| trace.segments(&semantics, which, options))?;
+        let answer = self.answer(py, |trace, options| {
+            trace.segments(&semantics, which, &sampled(options, trace, period))
+        })?;
         to_python(py, &answer.output.segments)
     }
 
     #[doc = prose!("Trace.clusters")]
-    #[pyo3(signature = (*, rules=None))]
-    fn clusters<'py>(&self, py: Python<'py>, rules: Option<PathBuf>) -> PyResult<Bound<'py, PyAny>> {
-        let semantics = semantics(rules)?;
-        let answer = self.answer(py, |trace, options| trace.clusters(&semantics, options))?;
+    #[pyo3(signature = (*, rules=None, period_ns=None))]
+    fn clusters<'py>(
+        &self,
+        py: Python<'py>,
+        rules: Option<PathBuf>,
+        period_ns: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (semantics, period) = (semantics(rules)?, period(period_ns)?);
+        let answer =
+            self.answer(py, |trace, options| trace.clusters(&semantics, &sampled(options, trace, period)))?;
         to_python(py, &answer.output.clusters)
     }
 
     #[doc = prose!("Trace.iterations")]
-    #[pyo3(signature = (*, table=false, rules=None))]
+    #[pyo3(signature = (*, table=false, rules=None, period_ns=None))]
     fn iterations<'py>(
         &self,
         py: Python<'py>,
         table: bool,
         rules: Option<PathBuf>,
+        period_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let semantics = semantics(rules)?;
+        let (semantics, period) = (semantics(rules)?, period(period_ns)?);
         let definitions = self.inner.definitions();
-        let answer = self.answer(py, |trace, options| trace.context_trees(&semantics, options))?;
+        let answer = self
+            .answer(py, |trace, options| trace.context_trees(&semantics, &sampled(options, trace, period)))?;
         let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
         let run_time_ns = definitions.clock.ns_from_ticks(run);
         let answer = answer.map(|trees| Iterations::new(&trees, definitions, run_time_ns));
@@ -91,10 +113,16 @@ impl Trace {
 }
 
 impl Trace {
-    fn run_report(&self, py: Python<'_>, rules: Option<PathBuf>) -> PyResult<RunReport> {
-        let semantics = semantics(rules)?;
-        let answer =
-            self.answer(py, |trace, options| trace.diagnose(&semantics, Beside::Nothing, options))?;
+    fn run_report(
+        &self,
+        py: Python<'_>,
+        rules: Option<PathBuf>,
+        period_ns: Option<u64>,
+    ) -> PyResult<RunReport> {
+        let (semantics, period) = (semantics(rules)?, period(period_ns)?);
+        let answer = self.answer(py, |trace, options| {
+            trace.diagnose(&semantics, Beside::Nothing, &sampled(options, trace, period))
+        })?;
         Ok(answer.output.report)
     }
 }

@@ -1,6 +1,6 @@
 //! Efficiencies of one run, and of several side by side.
 
-use crate::arguments::{choice, semantics};
+use crate::arguments::{choice, period, sampled, semantics};
 use crate::compare::{Gathered, gathered};
 use crate::table::Table;
 use crate::trace::Trace;
@@ -23,18 +23,19 @@ fn query(per: Option<&str>, hybrid: Option<&str>, rules: Option<PathBuf>) -> PyR
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.efficiency")]
-    #[pyo3(signature = (*, per=None, hybrid=None, rules=None))]
+    #[pyo3(signature = (*, per=None, hybrid=None, rules=None, period_ns=None))]
     fn efficiency(
         &self,
         py: Python<'_>,
         per: Option<&str>,
         hybrid: Option<&str>,
         rules: Option<PathBuf>,
+        period_ns: Option<u64>,
     ) -> PyResult<Table> {
-        let query = query(per, hybrid, rules)?;
+        let (query, period) = (query(per, hybrid, rules)?, period(period_ns)?);
         let origin = self.origin();
         self.drawn(py, |trace, options| {
-            Ok(trace.efficiency(&query, options)?.map(|run| {
+            Ok(trace.efficiency(&query, &sampled(options, trace, period))?.map(|run| {
                 let all = Efficiencies::new(vec![(origin.as_str().into(), run)], None);
                 (all.table(), pictures::efficiencies(&all, &origin))
             }))
@@ -44,7 +45,7 @@ impl Trace {
 
 #[doc = prose!("efficiencies")]
 #[pyfunction]
-#[pyo3(signature = (traces, names=None, *, per=None, hybrid=None, scaling=None, rules=None))]
+#[pyo3(signature = (traces, names=None, *, per=None, hybrid=None, scaling=None, rules=None, period_ns=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
 pub fn efficiencies(
     py: Python<'_>,
@@ -54,12 +55,13 @@ pub fn efficiencies(
     hybrid: Option<&str>,
     scaling: Option<&str>,
     rules: Option<PathBuf>,
+    period_ns: Option<u64>,
 ) -> PyResult<Table> {
-    let query = query(per, hybrid, rules)?;
+    let (query, period) = (query(per, hybrid, rules)?, period(period_ns)?);
     let known = [Scaling::Strong, Scaling::Weak].map(|scaling| (scaling.as_str(), scaling));
     let stated = scaling.map(|given| choice("scaling", given, &known)).transpose()?;
     let all = gathered(py, traces, names, |(_, name), trace, options| {
-        Ok(trace.efficiency(&query, options)?.map(|run| (name.into(), run)))
+        Ok(trace.efficiency(&query, &sampled(options, trace, period))?.map(|run| (name.into(), run)))
     })?;
     let Gathered { first, outputs, coverage, notices } = all;
     let all = Efficiencies::new(outputs, stated);

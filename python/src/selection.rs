@@ -108,7 +108,7 @@ impl Selection {
         let defaults = Options::default();
         let jobs = self.jobs.unwrap_or(defaults.jobs);
         let workers = self.workers.as_ref().map(|workers| workers as &dyn Workers);
-        Options { filter: self.filter.clone(), jobs, progress: Some(progress), workers }
+        Options { filter: self.filter.clone(), jobs, progress: Some(progress), workers, ..defaults }
     }
 }
 

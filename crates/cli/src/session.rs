@@ -35,7 +35,12 @@ fn repaired(common: &Common, trace: Trace) -> anyhow::Result<Trace> {
     let total_bytes = trace.event_bytes(&everything);
     let jobs = common.jobs;
     Ok(progress::with_bar(common, total_bytes, |progress| {
-        trace.repair_clocks(&Options { filter: everything, jobs, progress: Some(progress), workers: None })
+        trace.repair_clocks(&Options {
+            filter: everything,
+            jobs,
+            progress: Some(progress),
+            ..Options::default()
+        })
     })?)
 }
 
@@ -69,15 +74,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If an analysis broke a promise.
     pub fn run(&self, set: &AnalysisSet) -> anyhow::Result<Report> {
-        let Common { filter, jobs, .. } = self.common;
-        let total_bytes = self.trace.event_bytes(filter);
-        let report = progress::with_bar(self.common, total_bytes, |progress| {
-            self.trace.run(
-                set,
-                &Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None },
-            )
-        })?;
-        Ok(report)
+        self.with_bar(|options| self.trace.run(set, options))
     }
 
     /// The output of one analysis over what is selected, with a progress bar if enabled.
@@ -139,10 +136,17 @@ impl<'a> Session<'a> {
         &self,
         work: impl FnOnce(&Options<'_>) -> Result<T, E>,
     ) -> anyhow::Result<T> {
-        let Common { filter, jobs, .. } = self.common;
+        let Common { filter, jobs, period_ns, .. } = self.common;
         let total_bytes = self.trace.event_bytes(filter);
+        let period = period_ns.map(|ns| self.definitions().clock.ticks_from_ns(ns));
         progress::with_bar(self.common, total_bytes, |progress| {
-            work(&Options { filter: filter.clone(), jobs: *jobs, progress: Some(progress), workers: None })
+            work(&Options {
+                filter: filter.clone(),
+                jobs: *jobs,
+                progress: Some(progress),
+                period,
+                workers: None,
+            })
         })
         .map_err(Into::into)
     }

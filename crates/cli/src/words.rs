@@ -215,6 +215,7 @@ fn common(
         existing,
         filter,
         repair_clocks,
+        period_ns: None,
         jobs: jobs.unwrap_or_else(default_jobs),
         memory_limit,
         quiet,

@@ -41,6 +41,7 @@ impl Question for ContextTrees {
             peers,
             assembler: Arc::new(Assembler::new(cx.definitions, anchors)),
             paths: Arc::new(SampledPaths::new(cx.definitions, self.period)),
+            period: self.period,
         })
     }
 }
@@ -53,6 +54,8 @@ pub struct ContextTreesFold {
     parts: Vec<Option<PartRules>>,
     assembler: Arc<Assembler>,
     paths: Arc<SampledPaths>,
+    /// See [`ContextTrees::period`].
+    period: Option<Ticks>,
 }
 
 /// A location while it is folded: its group, its index there, and its tree; `None` if it has no peers.
@@ -188,7 +191,7 @@ impl Analysis for ContextTreesFold {
         &self,
         local: ContextTreesLocal,
         _: &LocationCx<'_>,
-        _: &LocationSummary,
+        summary: &LocationSummary,
         into: &mut ContextTreesPartial,
     ) {
         let Some(local) = local else { return };
@@ -200,7 +203,10 @@ impl Analysis for ContextTreesFold {
             }
             None => {
                 let (tree, loops) = builder.finish();
-                Alike::one(member, tree, loops)
+                match summary.sampling_period {
+                    Some(period) => Alike::beside_calls(member, tree, loops, self.period.unwrap_or(period)),
+                    None => Alike::one(member, tree, loops),
+                }
             }
         };
         if let Some(halving) = into.groups.get_mut(group) {

@@ -12,6 +12,7 @@ use crate::cluster::{Weighted, merge_cluster_set, middle};
 use crate::merger::Merger;
 use crate::node::Node;
 use crate::sample_tree::{LcaQuality, SampledLocation};
+use ouzel_model::Ticks;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -35,6 +36,12 @@ impl Alike {
     pub fn one(member: u32, tree: Node, loops: Vec<LoopRecord>) -> Self {
         let average = Weighted::new(tree, 1.0, 0.0);
         Alike { members: vec![member], average, loops, period: 0, quality: LcaQuality::Exact }
+    }
+
+    /// One location with samples, taken every `period`, beside recorded calls.
+    pub fn beside_calls(member: u32, tree: Node, loops: Vec<LoopRecord>, period: Ticks) -> Self {
+        let average = Weighted::new(tree, 1.0, period.0 as f64);
+        Alike { members: vec![member], average, loops, period: period.0, quality: LcaQuality::UpperBound }
     }
 
     /// One location with samples alone.

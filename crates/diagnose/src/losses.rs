@@ -240,10 +240,9 @@ impl LossContext<'_> {
 
     /// How far a loss can be off.
     fn band(&self, kind: LossKind, path: Option<CallPathId>, time: &Spread) -> Ticks {
-        let Some((group, noise)) = self.group.and_then(|group| Some((group, group.noise?))) else {
-            return Ticks(0);
-        };
         let path = path.unwrap_or(CallPathTree::ROOT);
+        let noise = self.group.and_then(|group| Some((group, group.noise_of(path)?)));
+        let Some((group, noise)) = noise else { return Ticks(0) };
         let totals = group.totals.iter().filter(|cell| cell.call_path == path);
         let n_stays = totals.map(|cell| cell.n_stays).sum();
         let of = noise.of(time.n_seen, time.sum, time.max, n_stays);

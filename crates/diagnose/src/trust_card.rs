@@ -226,6 +226,7 @@ mod tests {
             n_events,
             span: (0 < n_events).then_some((Ticks(0), Ticks(9))),
             end,
+            sampling_period: None,
             seen: Contents::default(),
         };
         let ends = [(2, LocationEnd::Complete), (1, LocationEnd::Damaged), (0, LocationEnd::Complete)];

@@ -1,7 +1,7 @@
 //! The diagnosis of sampled runs is that of the same runs recorded exactly, within its bands.
 
 use ouzel_analyses::phases::{AlignedBy, AnchorPlan, AnchorSightings, Phases, PhasesOutput, SamplePeriods};
-use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_diagnose::findings::{Confidence, Finding, FindingKind};
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{ReportAnalyses, RunReport};
@@ -14,7 +14,11 @@ use std::num::NonZeroUsize;
 /// Phases as a report has them.
 fn phases(trace: &ToyTrace, is_sampled: bool) -> PhasesOutput {
     if !is_sampled {
-        return run(trace, Phases::default());
+        let first = run(trace, Phases::default());
+        let semantics = Semantics::default();
+        let waits =
+            |region| semantics.class(trace.definitions().region(region)).category != Category::Computation;
+        return first.beside_samples(&run(trace, SamplePeriods), waits).unwrap_or(first);
     }
     let plan = AnchorPlan::new(&run(trace, AnchorSightings::default()), run(trace, SamplePeriods), |_| false);
     run(trace, Phases { plan, ..Phases::default() })
@@ -155,6 +159,57 @@ fn ranks_that_are_late_are_found_in_samples() {
             let sampler = Sampler { jitter: period / 20, lost_per_mille: 50, ..Sampler::every(period, seed) };
             let found = report(&sampler.samples(&exact, &|_, _, _| None), true);
             assert_eq!(what(&found.findings[0]), expected, "period {period}: {:?}", found.findings[0]);
+        }
+    }
+}
+
+#[test]
+fn segments_of_samples_beside_mpi_are_those_of_exact_events() {
+    for (n_ranks, seed, part, jitter) in [(24, 1, 50, 0), (48, 2, 20, 5)] {
+        let app = OutputApplication::of_ranks(n_ranks, seed);
+        let simulated = app.run();
+        let period = app.iteration / part;
+        let sampler = Sampler { jitter: period * jitter / 100, ..Sampler::every(period, seed) };
+        let mixed = simulated.samples_beside_mpi(&sampler);
+        let (exact, found) = (segments(&simulated.trace, false), segments(&mixed, false));
+        assert_eq!(found.alignment.by, AlignedBy::Synchronisations);
+        assert!(found.alignment.period_ns.is_some_and(|it| it.abs_diff(period) * 20 < period));
+        // Waiting is recorded, so what it costs is exact.
+        for path in [&["main", "MPI_Barrier"][..], &["main", "output", "MPI_Barrier"]] {
+            let (exact, found) = (losses(&exact, path), losses(&found, path));
+            assert!(!exact.is_empty(), "{n_ranks} ranks");
+            assert_eq!(exact, found, "{n_ranks} ranks: {path:?}");
+        }
+    }
+}
+
+#[test]
+fn the_first_finding_of_samples_beside_mpi_is_that_of_exact_events() {
+    let app = OutputApplication::of_ranks(24, 1);
+    let (simulated, period) = (app.run(), app.iteration / 50);
+    let mixed = simulated.samples_beside_mpi(&Sampler::every(period, 1));
+    let (exact, found) = (report(&simulated.trace, false), report(&mixed, false));
+    assert_eq!(exact.segments.projected_run_time_ns, found.segments.projected_run_time_ns);
+    let (exact, found) = (&exact.findings[0], &found.findings[0]);
+    assert_eq!(what(exact), what(found));
+    assert!(exact.gain_ns.abs_diff(found.gain_ns) <= found.band_ns + period, "{exact:?} {found:?}");
+}
+
+/// Half an iteration is twelve times what one rank's part of the output takes: losses near the band vanish, and no more
+/// than the band is wrong.
+#[test]
+fn samples_that_are_far_apart_are_wrong_by_no_more_than_their_bands() {
+    let app = OutputApplication::of_ranks(48, 6);
+    let (simulated, period) = (app.run(), app.iteration / 2);
+    let sampler = Sampler { jitter: period / 20, lost_per_mille: 50, ..Sampler::every(period, 6) };
+    let (exact, found) = (segments(&simulated.trace, false), segments(&simulated.samples(&sampler), true));
+    for path in [&["main", "MPI_Barrier"][..], &["main", "output", "MPI_Barrier"]] {
+        let (exact, found) = (losses(&exact, path), losses(&found, path));
+        assert!(!exact.is_empty() && exact.len() == found.len(), "{path:?} {exact:?} {found:?}");
+        for (exact, found) in exact.iter().zip(&found) {
+            let (imb, wait) = (exact.0.abs_diff(found.0), exact.1.abs_diff(found.1));
+            assert!(imb <= found.2 + period, "{exact:?} {found:?}");
+            assert!(wait * 100 < simulated.run_time, "{exact:?} {found:?}");
         }
     }
 }

@@ -33,6 +33,9 @@ pub trait Analysis: Send + Sync + 'static {
     const PARTIAL_VERSION: u32;
     /// How much of the trace it sees. An analysis that matches events that may lie apart needs more than is selected.
     const SCOPE: Scope = Scope::Selection;
+    /// Whether it sees samples that complete recorded calls, and these calls, instead of the calls made of both. It then
+    /// needs [`Needs::SAMPLES`].
+    const AS_RECORDED: bool = false;
 
     /// The side tables and derived columns to be filled.
     fn needs(&self) -> Needs;
@@ -153,6 +156,9 @@ pub struct LocationCx<'a> {
     pub definitions: &'a Definitions,
     /// Which of its events are selected: all that are seen, if the scope is [`Scope::Selection`].
     pub selected: Selected,
+    /// Whether samples show the calls that are not recorded, see
+    /// [`TraceSource::completes_calls`](ouzel_model::TraceSource::completes_calls).
+    pub completes_calls: bool,
 }
 
 /// What an analysis may know when it settles a bucket.
@@ -230,6 +236,8 @@ pub struct LocationSummary {
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,
+    /// Median interval between samples that complete recorded calls; `None` if there are none.
+    pub sampling_period: Option<Ticks>,
     /// Which of the data that any of the analyses needs were present, and calls; also samples where calls were made of
     /// them. Analyses must not base their answers on it: it depends on the other analyses of the pass.
     pub seen: Contents,

@@ -27,6 +27,7 @@ pub(crate) trait DynAnalysis: Send + Sync {
     fn merge(&self, into: &mut Erased, from: Erased);
     fn pairs_locations(&self) -> bool;
     fn scope(&self) -> Scope;
+    fn sees_as_recorded(&self) -> bool;
     fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased>;
     fn settle(&self, bucket: Erased, cx: &SettleCx<'_>) -> Erased;
     fn encode(&self, partial: &Erased) -> Result<Vec<u8>, postcard::Error>;
@@ -78,6 +79,9 @@ impl<A: Analysis> DynAnalysis for A {
     }
     fn scope(&self) -> Scope {
         A::SCOPE
+    }
+    fn sees_as_recorded(&self) -> bool {
+        A::AS_RECORDED
     }
     fn split(&self, rest: &mut Erased, n_buckets: usize) -> Vec<Erased> {
         let Some(pairing) = self.pairing() else {

@@ -234,7 +234,7 @@ impl<'a> Folder<'a> {
         if shows_narrow {
             view.close(set, buffer);
         }
-        let mut fold = Fold { set, cx: &cx, partial };
+        let mut fold = Fold { set, cx: &cx, partial, sampling_period: None };
         fold.end(outcome, vec![view], wide, buffer);
     }
 
@@ -244,8 +244,10 @@ impl<'a> Folder<'a> {
         let frames = frames.as_ref().expect("made before the first location that needs them");
         let cx = location_cx(*source, location, cut, is_selected);
         // Samples that complete recorded calls have no meaning without these.
-        let completes = source.completes_calls(location);
-        let of_samples = |member: &dyn DynAnalysis| !completes && member.needs().contains(Needs::SAMPLES);
+        let completes = cx.completes_calls;
+        let of_samples = |member: &dyn DynAnalysis| {
+            (!completes || member.sees_as_recorded()) && member.needs().contains(Needs::SAMPLES)
+        };
         let is_narrow = |member: &dyn DynAnalysis| cx.selected.location && is_narrow(member, whole.is_some());
         let nesting = |verdicts| Nesting::new(cut, verdicts, plan.needs);
         let mut wide = whole.as_ref().map(|whole| wide_view(set, whole, verdicts.clone(), plan.needs, &cx));
@@ -288,7 +290,8 @@ impl<'a> Folder<'a> {
                 view.seen.insert(Content::Samples);
             }
         }
-        let mut fold = Fold { set, cx: &cx, partial };
+        let sampling_period = sampled.sampling_period().filter(|_| completes);
+        let mut fold = Fold { set, cx: &cx, partial, sampling_period };
         fold.end(outcome, vec![view, raw], wide, buffer);
     }
 
@@ -306,7 +309,8 @@ fn location_cx<'s>(
     is_selected: &[bool],
 ) -> LocationCx<'s> {
     let selected = Selected { location: is_selected[location.index()], window: cut.time };
-    LocationCx { location, definitions: source.definitions(), selected }
+    let completes_calls = source.completes_calls(location);
+    LocationCx { location, definitions: source.definitions(), selected, completes_calls }
 }
 
 /// Whether an analysis sees only what is selected; all do if everything is selected.
@@ -490,6 +494,8 @@ struct Fold<'f> {
     set: &'f Prepared,
     cx: &'f LocationCx<'f>,
     partial: &'f mut Partial,
+    /// Of samples that complete recorded calls.
+    sampling_period: Option<Ticks>,
 }
 
 impl Fold<'_> {
@@ -511,7 +517,8 @@ impl Fold<'_> {
         let end = if error.is_some() { LocationEnd::Damaged } else { LocationEnd::Complete };
         let mut seen = Contents::NONE;
         narrow.iter().chain(&wide).for_each(|view| seen |= view.seen);
-        let of_span = |span| LocationSummary { n_events: records.n_events, span, end, seen };
+        let sampling_period = self.sampling_period;
+        let of_span = |span| LocationSummary { n_events: records.n_events, span, end, sampling_period, seen };
         if selected.location {
             let summary = of_span(records.span.and_then(|span| selected.clip_span(span)));
             for view in narrow {

@@ -23,6 +23,7 @@ mod partial;
 mod pass;
 mod progress;
 mod question;
+mod sample_intervals;
 mod sampled_calls;
 mod verdicts;
 
@@ -39,4 +40,5 @@ pub use partial::{Partial, PartialError};
 pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;
 pub use question::{Question, SelectionCx};
+pub use sample_intervals::SampleIntervals;
 pub use verdicts::counter_gain;

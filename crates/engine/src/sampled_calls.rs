@@ -13,15 +13,24 @@
 //! the same line by frames that are one call, and the tracer does not say otherwise ([`Lca`]). A loop right inside
 //! of a frame that stayed is taken to have stayed, as loops leave no marks.
 //!
-//! A recorded call ([`TraceSource::completes_calls`](ouzel_model::TraceSource::completes_calls)) is inside of the frames
-//! open at its enter. Frames that samples show inside of it are entered in it and left before it is; the frame of the
-//! call itself, if samples show it, is the recorded call.
+//! A recorded call ([`TraceSource::completes_calls`](ouzel_model::TraceSource::completes_calls)) is exact, and says more
+//! than when it happened: what ran before it had ended, and what a sample after it shows had begun since.
+//!
+//! - Its caller is that of the frame of its region that samples show nearest to the open frames: frames inside of the
+//!   caller are left at its enter, and those that are missing are entered. If samples show no such frame, the call is
+//!   inside of the frames that are open.
+//! - The time between a recorded enter or leave and the next sample belongs to the path of that sample. Between two
+//!   samples without a recorded call, paths change half-way. A sample at the time of a recorded enter was taken by the
+//!   recorder at the call: it shows the caller, and the time before it belongs to the path of the sample before.
+//! - Frames that samples show inside of a recorded call are entered in it and left before it is; the frame of the call
+//!   itself, if samples show it, is the recorded call.
 //!
 //! Enters say where they are called, if samples show it ([`CallSite`]): those of frames, and those of MPI, before which the
 //! recorder samples the caller.
 //!
 //! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
+use crate::sample_intervals::SampleIntervals;
 use ouzel_model::{
     CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, Paradigm, RegionId, RegionRole, Sample,
     SampledContexts, Ticks,
@@ -35,6 +44,8 @@ pub(crate) struct Frames {
     nodes: Vec<FrameNode>,
     /// The node of the innermost frame of each context.
     of_context: Vec<u32>,
+    /// The nodes of each region.
+    of_region: FxHashMap<RegionId, Vec<u32>>,
     /// Where in the innermost frame of each context the program is.
     line_of_context: Vec<Option<u32>>,
     /// For each region whether it is a function of MPI.
@@ -68,6 +79,7 @@ impl Frames {
         let mut frames = Frames {
             nodes: vec![outside],
             of_context: Vec::with_capacity(contexts.len()),
+            of_region: FxHashMap::default(),
             line_of_context: contexts.iter().map(|context| context.line).collect(),
             is_mpi: definitions.regions.iter().map(|region| region.paradigm == Paradigm::Mpi).collect(),
         };
@@ -79,6 +91,7 @@ impl Frames {
             let at = *known.entry(key).or_insert(next);
             if at == next {
                 frames.nodes.push(node);
+                frames.of_region.entry(node.region).or_default().push(at);
             }
             frames.of_context.push(at);
         }
@@ -131,12 +144,51 @@ impl Frames {
     }
 }
 
+impl Frames {
+    /// Where a call of `region` is whose enter comes after the frame `near`: at the frame that shares most with `near`,
+    /// of equals at that whose caller is open already.
+    fn place(&self, near: u32, region: RegionId) -> Option<RecordedPlace> {
+        let nodes = self.of_region.get(&region)?;
+        let rank = |node: u32| {
+            let caller = self.get(node).parent;
+            let common = self.common(near, caller);
+            (self.get(common).depth, common == caller)
+        };
+        let best = nodes.iter().map(|&node| rank(node)).max()?;
+        let mut equals = nodes.iter().copied().filter(|&node| rank(node) == best);
+        let first = equals.next()?;
+        let alone = RecordedPlace { caller: self.get(first).parent, call: first };
+        Some(equals.fold(alone, |place, node| RecordedPlace {
+            caller: self.common(place.caller, self.get(node).parent),
+            call: OUTSIDE,
+        }))
+    }
+}
+
+/// Where a recorded call is among the frames that samples show.
+#[derive(Debug, Clone, Copy)]
+struct RecordedPlace {
+    /// The frame that calls it.
+    caller: u32,
+    /// Its own frame; [`OUTSIDE`] if it can be several.
+    call: u32,
+}
+
 /// Distinguishes call sites by the line of the call. A loop is at one place, wherever it was entered from.
 fn call_line(contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> Option<u32> {
     let context = contexts.get(id);
     let region = definitions.region(context.region);
     let own = region.line.filter(|_| region.role == RegionRole::Loop);
     own.or_else(|| context.parent.and_then(|parent| contexts.get(parent).line))
+}
+
+/// What took a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SampleKind {
+    /// A clock.
+    Periodic,
+    /// The recorder, as a call began that is recorded.
+    AtCall,
 }
 
 /// An open call that is recorded.
@@ -162,6 +214,23 @@ pub(crate) struct SampledCalls {
     recorded: Vec<RecordedCall>,
     /// The last time stamp, with or without a row.
     last: Ticks,
+    /// When the last row came; what is learned later cannot be earlier.
+    last_row: Ticks,
+    /// When the last sample came.
+    last_sample: Ticks,
+    intervals: SampleIntervals,
+    /// A sample beside recorded calls that waits for the next row.
+    waiting: Option<(Ticks, Sample)>,
+    /// Whether the last sample was taken at a recorded call.
+    is_at_call: bool,
+    /// Whether the last enter or leave was recorded, and no sample came since.
+    is_after_recorded: bool,
+    /// Whether a recorded call was seen.
+    has_recorded: bool,
+    /// Least number of open frames since the last sample: those beyond were entered since.
+    n_lasting: u32,
+    /// Places that were looked up, by the open frame and the region of the call.
+    places: FxHashMap<(u32, RegionId), Option<RecordedPlace>>,
     /// Frames to be entered, innermost first.
     entered: Vec<(RegionId, Option<u32>)>,
     /// New row of each old one.
@@ -177,9 +246,23 @@ impl SampledCalls {
             recorded: Vec::new(),
             has_sample: false,
             last: Ticks(0),
+            last_row: Ticks(0),
+            last_sample: Ticks(0),
+            intervals: SampleIntervals::default(),
+            waiting: None,
+            is_at_call: false,
+            is_after_recorded: false,
+            has_recorded: false,
+            n_lasting: 0,
+            places: FxHashMap::default(),
             entered: Vec::new(),
             new_row: Vec::new(),
         }
+    }
+
+    /// Median interval between samples that have no recorded call between them; `None` if there are none.
+    pub fn sampling_period(&self) -> Option<Ticks> {
+        self.intervals.median()
     }
 
     /// Whether a sample was seen.
@@ -198,25 +281,17 @@ impl SampledCalls {
         let mut samples = raw.samples.iter().peekable();
         for (row, (&time, &kind)) in raw.time.iter().zip(&raw.kind).enumerate() {
             if kind != EventKind::Sample {
-                let region = raw.region[row];
-                if kind == EventKind::Leave {
-                    self.leave_recorded(frames, calls, time, region);
-                }
-                let new_row = calls.push(time, kind, region);
-                self.new_row.push(new_row);
-                if kind == EventKind::Enter {
-                    let is_mpi = frames.is_mpi.get(region.index()).copied().unwrap_or_default();
-                    let line = self.line.filter(|_| is_mpi);
-                    let site = CallSite { row: new_row, line, is_recorded: true, lca: Lca::Unknown };
-                    calls.call_sites.push(site);
-                    self.enter_recorded(region);
-                }
+                self.recorded(frames, calls, (time, kind, raw.region[row]));
                 continue;
             }
             self.new_row.push(u32::MAX);
             while samples.next_if(|sample| (sample.row as usize) < row).is_some() {}
-            if let Some(sample) = samples.next_if(|sample| sample.row as usize == row) {
-                self.sample(frames, calls, time, sample);
+            let Some(sample) = samples.next_if(|sample| sample.row as usize == row) else { continue };
+            self.take_waiting(frames, calls, None);
+            if self.has_recorded {
+                self.waiting = Some((time, *sample));
+            } else {
+                self.sample(frames, calls, time, sample, SampleKind::Periodic);
             }
         }
         if raw.samples.len() < raw.len() {
@@ -224,32 +299,150 @@ impl SampledCalls {
         }
     }
 
-    fn sample(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, sample: &Sample) {
+    /// Takes the sample that waits for the next row: a recorded call at its time, `entered`, says that it was taken there.
+    fn take_waiting(&mut self, frames: &Frames, calls: &mut ChunkBuffer, entered: Option<Ticks>) {
+        let Some((time, sample)) = self.waiting.take() else { return };
+        let kind = if entered == Some(time) { SampleKind::AtCall } else { SampleKind::Periodic };
+        self.sample(frames, calls, time, &sample, kind);
+    }
+
+    fn sample(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        time: Ticks,
+        sample: &Sample,
+        kind: SampleKind,
+    ) {
         let to = sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
-        self.rebase(frames, calls, time, to);
+        let changed = self.changed(time, kind);
+        if self.has_sample && kind == SampleKind::Periodic && !self.is_after_recorded {
+            self.intervals.add(time.since(self.last_sample));
+        }
+        (self.last_sample, self.is_after_recorded) = (time, false);
+        self.is_at_call = kind == SampleKind::AtCall;
+        self.rebase(frames, calls, changed, to);
+        let common = frames.common(self.at, to);
         // At the first sample, what stayed of the sample before has no meaning.
-        let kept =
-            if self.has_sample { frames.kept(frames.common(self.at, to), sample.lca) } else { OUTSIDE };
+        let kept = match sample.lca {
+            _ if !self.has_sample && !self.has_recorded => OUTSIDE,
+            _ if !self.has_sample => common,
+            // What ended since is known already.
+            Lca::Exact(bound) | Lca::AtMost(bound) if self.n_lasting <= bound => common,
+            lca => frames.kept(common, lca),
+        };
         let kept = if frames.get(kept).depth < frames.get(self.base).depth { self.base } else { kept };
         self.has_sample = true;
-        self.leave_to(frames, calls, time, kept);
+        self.leave_to(frames, calls, changed, kept);
+        self.enter_from(frames, calls, changed, (kept, to), sample.lca);
+        self.line = frames.line(sample.context);
+        self.n_lasting = frames.get(to).depth;
+    }
+
+    /// When the path changed to that of a sample at `time`.
+    fn changed(&self, time: Ticks, kind: SampleKind) -> Ticks {
+        let changed = match (self.has_recorded, self.is_after_recorded, self.has_sample) {
+            (true, true, _) => self.last_row,
+            (true, false, true) if kind == SampleKind::Periodic => {
+                Ticks(self.last_sample.0 + time.since(self.last_sample).0 / 2)
+            }
+            _ => time,
+        };
+        changed.max(self.last_row).min(time)
+    }
+
+    /// Enters the frames from one that is open to one inside of it.
+    fn enter_from(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        time: Ticks,
+        (from, to): (u32, u32),
+        lca: Lca,
+    ) {
         let mut at = to;
-        while at != kept {
+        while at != from {
             let FrameNode { parent, region, call_line, .. } = frames.get(at);
             self.entered.push((region, call_line));
             at = parent;
         }
         while let Some((region, line)) = self.entered.pop() {
             let row = calls.push(time, EventKind::Enter, region);
-            calls.call_sites.push(CallSite { row, line, is_recorded: false, lca: sample.lca });
+            calls.call_sites.push(CallSite { row, line, is_recorded: false, lca });
         }
         self.at = to;
-        self.line = frames.line(sample.context);
     }
 
-    fn enter_recorded(&mut self, region: RegionId) {
-        self.recorded.push(RecordedCall { region, at: self.at, base: self.base, line: self.line });
-        (self.at, self.base, self.line) = (OUTSIDE, OUTSIDE, None);
+    /// Takes a row that is no sample.
+    fn recorded(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        (time, kind, region): (Ticks, EventKind, RegionId),
+    ) {
+        self.take_waiting(frames, calls, (kind == EventKind::Enter).then_some(time));
+        let line = match kind {
+            EventKind::Enter => self.enter_recorded(frames, calls, time, region),
+            EventKind::Leave => {
+                self.leave_recorded(frames, calls, time, region);
+                None
+            }
+            _ => None,
+        };
+        self.last_row = time;
+        let row = calls.push(time, kind, region);
+        self.new_row.push(row);
+        if kind == EventKind::Enter {
+            let is_mpi = frames.is_mpi.get(region.index()).copied().unwrap_or_default();
+            let line = line.filter(|_| is_mpi);
+            calls.call_sites.push(CallSite { row, line, is_recorded: true, lca: Lca::Unknown });
+        }
+    }
+
+    /// Enters a recorded call; gives where in its caller it is.
+    fn enter_recorded(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        time: Ticks,
+        region: RegionId,
+    ) -> Option<u32> {
+        // Inside of a recorded call of which nothing is known yet, what is open outside of it is nearest.
+        let outer = self.recorded.last().map_or(OUTSIDE, |call| call.at);
+        let near = if self.at == OUTSIDE { outer } else { self.at };
+        // A sample taken at the call has shown its caller.
+        let is_known = std::mem::take(&mut self.is_at_call) && self.last_sample == time;
+        let place = *self.places.entry((near, region)).or_insert_with(|| frames.place(near, region));
+        let call =
+            place.filter(|_| !is_known).map_or(OUTSIDE, |place| self.go_to(frames, calls, time, place));
+        let line = self.line;
+        self.recorded.push(RecordedCall { region, at: self.at, base: self.base, line });
+        (self.at, self.base, self.line) = (call, call, None);
+        (self.has_recorded, self.is_after_recorded) = (true, true);
+        line
+    }
+
+    /// Leaves and enters frames until the caller of a recorded call is the innermost; gives the frame of the call.
+    fn go_to(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        time: Ticks,
+        RecordedPlace { caller, call }: RecordedPlace,
+    ) -> u32 {
+        self.rebase(frames, calls, time, caller);
+        if frames.common(self.base, caller) != self.base {
+            return OUTSIDE;
+        }
+        let kept = frames.common(self.at, caller);
+        let has_moved = self.at != caller;
+        self.leave_to(frames, calls, time, kept);
+        self.n_lasting = self.n_lasting.min(frames.get(kept).depth);
+        self.enter_from(frames, calls, time, (kept, caller), Lca::Unknown);
+        if has_moved || call != OUTSIDE {
+            self.line = frames.get(call).call_line;
+        }
+        call
     }
 
     /// Leaves the frames inside of a recorded call that ends now. One that was not entered changes nothing.
@@ -259,6 +452,7 @@ impl SampledCalls {
         let RecordedCall { at: outer, base, line, .. } = self.recorded[at];
         (self.at, self.base, self.line) = (outer, base, line);
         self.recorded.truncate(at);
+        (self.has_recorded, self.is_after_recorded) = (true, true);
     }
 
     /// Finds the frame of the innermost recorded call that is on a path, or that in which the innermost one was entered.
@@ -291,6 +485,7 @@ impl SampledCalls {
     /// Replaces the contents of `calls` by the leaves of the calls open at the end.
     pub fn end(&mut self, frames: &Frames, calls: &mut ChunkBuffer) {
         calls.clear();
+        self.take_waiting(frames, calls, None);
         let last = self.last;
         self.leave_to(frames, calls, last, self.base);
         // Those outside of recorded calls that are open are left with these.
@@ -351,10 +546,11 @@ mod tests {
             node(2, 3, STEP),
             node(1, 2, STEP),
         ];
+        let of_region = [(MAIN, vec![1]), (SOLVE, vec![2]), (STEP, vec![3, 4])].into_iter().collect();
         let mut is_mpi = vec![false; 6];
         is_mpi[SEND.index()] = true;
         let line_of_context = vec![Some(7), Some(8), None, Some(9)];
-        Frames { nodes, of_context: vec![1, 2, 3, 4], line_of_context, is_mpi }
+        Frames { nodes, of_context: vec![1, 2, 3, 4], of_region, line_of_context, is_mpi }
     }
 
     /// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
@@ -394,7 +590,7 @@ mod tests {
     fn recorded_calls_are_inside_of_frames() {
         assert_eq!([MAIN, SOLVE, STEP, SEND, PROGRAM].map(|region| region.0), [1, 2, 3, 4, 5]);
         // The program around everything, a send in main/solve, then the next sample in main/step.
-        assert_eq!(made("+5 s1 +4 -4 s3 -5"), "+5@1 +1@2 +2@2 +4@3 -4@4 -2@5 +3@5 -3@6 -1@6 -5@6");
+        assert_eq!(made("+5 s1 +4 -4 s3 -5"), "+5@1 +1@1 +2@1 +4@3 -4@4 -2@4 +3@4 -3@6 -1@6 -5@6");
         // What was open before the call goes on after it.
         assert_eq!(made("s2 +4 -4 s2"), "+1@1 +2@1 +3@1 +4@2 -4@3 -3@4 -2@4 -1@4");
     }
@@ -432,12 +628,31 @@ mod tests {
     }
 
     #[test]
+    fn a_recorded_call_is_where_samples_show_its_region() {
+        // A fifth node: main/send, called in line 12 of main.
+        let mut frames = frames();
+        let send = FrameNode { parent: 1, depth: 2, region: SEND, is_loop: false, call_line: Some(12) };
+        frames.nodes.push(send);
+        frames.of_region.insert(SEND, vec![5]);
+        let (mut raw, mut calls) = (ChunkBuffer::default(), ChunkBuffer::default());
+        let row = raw.push(Ticks(1), EventKind::Sample, MAIN);
+        let context = Some(ContextId::from_index(1));
+        raw.samples.push(Sample { row, context, lca: Lca::Unknown, generator: None });
+        raw.push(Ticks(2), EventKind::Enter, SEND);
+        SampledCalls::new().derive(&frames, &raw, &mut calls);
+        // The sample is in line 8 of solve, which has ended when main calls send.
+        assert_eq!(calls.region, [MAIN, SOLVE, SOLVE, SEND]);
+        let lines: Vec<Option<u32>> = calls.call_sites.iter().map(|site| site.line).collect();
+        assert_eq!(lines, [Some(10), Some(20), Some(12)]);
+    }
+
+    #[test]
     fn the_frame_of_a_recorded_call_is_that_call() {
         // main and solve are recorded: samples add only what is inside of them.
-        assert_eq!(made("+1 +2 s2 s1 -2 s3 -1"), "+1@1 +2@2 +3@3 -3@4 -2@5 +3@6 -3@7 -1@7");
+        assert_eq!(made("+1 +2 s2 s1 -2 s3 -1"), "+1@1 +2@2 +3@2 -3@3 -2@5 +3@5 -3@7 -1@7");
         // A recorded call that samples do not show, as one that was inlined, is inside of one that they show.
-        assert_eq!(made("+1 +5 s2 -5 -1"), "+1@1 +5@2 +2@3 +3@3 -3@4 -2@4 -5@4 -1@5");
+        assert_eq!(made("+1 +5 s2 -5 -1"), "+1@1 +5@2 +2@2 +3@2 -3@4 -2@4 -5@4 -1@5");
         // Samples inside of a recorded send show nothing twice.
-        assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@5 -1@5");
+        assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@4 -1@5");
     }
 }

@@ -22,6 +22,11 @@ pub fn time(ns: u64) -> String {
     }
 }
 
+/// ` ± 1.2 ms`, how far a time may be off; nothing if it is exact.
+pub fn band(ns: u64) -> String {
+    if ns == 0 { String::new() } else { format!(" ± {}", time(ns)) }
+}
+
 /// Bytes as B, kB, MB, GB, … (powers of 1000), with four significant digits.
 pub fn bytes(n: u64) -> String {
     if n < 1_000 { format!("{n} B") } else { scaled(n, 1_000, &["kB", "MB", "GB", "TB", "PB"], 1_000) }

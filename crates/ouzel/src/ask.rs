@@ -333,10 +333,7 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<ContextTreesOutput>, AskError> {
-        self.context_trees_of(
-            ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() },
-            options,
-        )
+        self.context_trees_of(trees_of(semantics, options), options)
     }
 
     /// Which locations are alike, and in which call paths the others differ; `semantics` says what regions mean.
@@ -348,7 +345,7 @@ impl Trace {
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<Answer<Clusters>, AskError> {
-        self.clusters_of(ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() }, options)
+        self.clusters_of(trees_of(semantics, options), options)
     }
 
     /// [`clusters`](Self::clusters) of these trees.
@@ -401,7 +398,7 @@ impl Trace {
         let _filter = &options.filter;
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
-        let question = || ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() };
+        let question = || trees_of(semantics, options);
         let trees = (beside != Beside::Nothing).then(|| set.add(question()));
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
@@ -412,8 +409,12 @@ impl Trace {
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         let inputs = keys.take(&mut pass)?;
-        if let Some((phases, notices)) = self.planned_phases(material.phases(), inputs, semantics, options)? {
-            material.set_phases(phases, replaced(material.notices(), &notices));
+        if let Some(planned) = self.planned_phases(material.phases(), inputs, semantics, options)? {
+            let notices = match planned.notices {
+                Some(second) => replaced(material.notices(), &second),
+                None => material.notices().to_vec(),
+            };
+            material.set_phases(planned.output, notices);
         }
         let trees =
             trees.map(|trees| self.with_parts(trees, question(), material.phases(), options)).transpose()?;
@@ -500,6 +501,11 @@ impl Trace {
         }
         Ok(())
     }
+}
+
+/// Trees of the locations, with the sampling period that is asked for.
+pub(crate) fn trees_of(semantics: &Semantics, options: &Options<'_>) -> ContextTrees {
+    ContextTrees { semantics: semantics.clone(), period: options.period, ..ContextTrees::default() }
 }
 
 /// Bytes for what the second pass over waits finds, or an eighth of the memory limit: beyond, the shortest waits are

@@ -1,5 +1,6 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
 
+use crate::ask::trees_of;
 use crate::phases::PlanKeys;
 use crate::trees::TreeKeys;
 use crate::{Answer, AskError, Options, Trace};
@@ -7,7 +8,7 @@ use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::phases::Phases;
 use ouzel_analyses::semantics::{Class, Semantics};
-use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel_context_tree::ContextTreesOutput;
 use ouzel_diagnose::clusters::peers_text;
 use ouzel_diagnose::{TrustCard, ranks_without_events};
 use ouzel_efficiency::device::device_metrics;
@@ -78,7 +79,7 @@ impl Trace {
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = *per == Some(PartKind::Cluster);
-        let question = || ContextTrees { semantics: semantics.clone(), ..ContextTrees::default() };
+        let question = || trees_of(semantics, options);
         let trees = wants_trees.then(|| TreeKeys::add_to(&mut set, question()));
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;
@@ -89,7 +90,7 @@ impl Trace {
         let inputs = keys.map(|keys| keys.take(&mut pass)).transpose()?.flatten();
         let phases = match phases {
             Some(phases) => match self.planned_phases(&phases, inputs, semantics, options)? {
-                Some((planned, _)) => Some(planned),
+                Some(planned) => Some(planned.output),
                 None => Some(phases),
             },
             None => None,

@@ -77,7 +77,7 @@ pub use what_if::{WhatIf, signed_ns};
 
 use ouzel_analyses::clock_repair::ClockRepair;
 use ouzel_engine::{AnalysisSet, PassError, Progress, Report};
-use ouzel_model::{Definitions, Filter, Notice, TraceSource};
+use ouzel_model::{Definitions, Filter, Notice, Ticks, TraceSource};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -112,6 +112,8 @@ pub struct Options<'a> {
     pub jobs: NonZeroUsize,
     /// Where to report progress.
     pub progress: Option<&'a Progress>,
+    /// Ticks between samples, where neither the trace nor its samples say it right.
+    pub period: Option<Ticks>,
     /// What makes the passes; `None`: threads of this process.
     pub workers: Option<&'a dyn workers::Workers>,
 }
@@ -119,7 +121,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Options { filter: Filter::default(), jobs, progress: None, workers: None }
+        Options { filter: Filter::default(), jobs, progress: None, period: None, workers: None }
     }
 }
 
@@ -204,7 +206,7 @@ impl Trace {
     /// # Errors
     /// If it was cancelled, an analysis broke its contract, or workers could not do their part.
     pub fn run(&self, set: &AnalysisSet, options: &Options<'_>) -> Result<Report, PassError> {
-        let Options { filter, jobs, progress, workers } = options;
+        let Options { filter, jobs, progress, workers, .. } = options;
         let set = set.prepare(self.definitions(), filter);
         let mut report = match workers {
             Some(workers) => self.run_on(*workers, &set, *progress)?,

@@ -12,7 +12,7 @@ use ouzel_analyses::phases::{
     Alignment, AnchorPlan, AnchorSightings, Phases, PhasesOutput, SamplePeriods, SamplePeriodsOutput,
     SightingsOutput,
 };
-use ouzel_analyses::semantics::Semantics;
+use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
 use ouzel_model::{Definitions, Notice, NoticeCode};
 
@@ -22,6 +22,15 @@ pub(crate) struct PlanKeys(Option<(Key<AnchorSightings>, Key<SamplePeriods>)>);
 
 /// What a plan is made from; `None` if there are no samples.
 pub(crate) type PlanInputs = Option<(SightingsOutput, SamplePeriodsOutput)>;
+
+/// Phases that are better than those of the first pass.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The phases.
+    pub output: PhasesOutput,
+    /// The notices of the second pass, if there was one.
+    pub notices: Option<Vec<Notice>>,
+}
 
 impl PlanKeys {
     /// Adds what is needed to the set of a pass: nothing if the trace has no samples.
@@ -58,20 +67,22 @@ impl Trace {
         let first = pass.outputs.take(&phases)?;
         let inputs = keys.take(&mut pass)?;
         let (output, notices) = match self.planned_phases(&first, inputs, semantics, options)? {
-            Some((output, notices)) => (output, replaced(&pass.notices, &notices)),
+            Some(Planned { output, notices: Some(notices) }) => (output, replaced(&pass.notices, &notices)),
+            Some(Planned { output, notices: None }) => (output, pass.notices.clone()),
             None => (first, pass.notices.clone()),
         };
         Ok(crate::Answer { notices, ..crate::Answer::new(output, pass) })
     }
 
-    /// The phases by a plan, and the notices of their pass; `None` if those of the first pass are as good.
+    /// The phases by a plan, or with what is known of samples beside recorded calls; `None` if those of the first pass are
+    /// as good.
     pub(crate) fn planned_phases(
         &self,
         first: &PhasesOutput,
         inputs: PlanInputs,
         semantics: &Semantics,
         options: &Options<'_>,
-    ) -> Result<Option<(PhasesOutput, Vec<Notice>)>, AskError> {
+    ) -> Result<Option<Planned>, AskError> {
         let n_aligned = |kind| {
             let group = first.groups.iter().find(|group| group.kind == kind);
             group.and_then(|group| match group.alignment {
@@ -81,25 +92,29 @@ impl Trace {
         };
         let is_cut = |kind| n_aligned(kind).is_some();
         let (sightings, periods) = match inputs {
-            Some(inputs) => inputs,
+            Some((sightings, periods)) => (sightings, periods.with_period(options.period)),
             None if first.groups.iter().any(|group| is_cut(group.kind)) => {
                 let mut set = AnalysisSet::default();
                 let sightings = set.add_silent(AnchorSightings { semantics: semantics.clone() });
-                (self.run(&set, options)?.outputs.take(&sightings)?, SamplePeriodsOutput::new())
+                (self.run(&set, options)?.outputs.take(&sightings)?, SamplePeriodsOutput::default())
             }
             None => return Ok(None),
         };
-        let mut plan = AnchorPlan::new(&sightings, periods, is_cut);
+        let mut plan = AnchorPlan::new(&sightings, periods.clone(), is_cut);
         // More can be common to all in order than happens at one time: clocks may be wrong.
         plan.retain_better(|kind| n_aligned(kind).unwrap_or_default());
+        let is_waiting =
+            |region| semantics.class(self.definitions().region(region)).category != Category::Computation;
         if plan.is_empty() {
-            return Ok(None);
+            let output = first.beside_samples(&periods, is_waiting);
+            return Ok(output.map(|output| Planned { output, notices: None }));
         }
         let mut set = AnalysisSet::default();
         let phases = set.add(Phases { semantics: semantics.clone(), plan });
         let mut pass = self.run(&set, options)?;
         let output = pass.outputs.take(&phases)?;
-        Ok(Some((output, pass.notices)))
+        let output = output.beside_samples(&periods, is_waiting).unwrap_or(output);
+        Ok(Some(Planned { output, notices: Some(pass.notices) }))
     }
 }
 

@@ -95,7 +95,10 @@ pub fn losses(report: &RunReport) -> Markup {
                     tbody {
                         @for loss in losses.iter().take(MAX_LOSSES) {
                             tr {
-                                td.r { b { (units::time(loss.lost_ns)) } }
+                                td.r {
+                                    b { (units::time(loss.lost_ns)) }
+                                    @if loss.band_ns != 0 { span.soft { (units::band(loss.band_ns)) } }
+                                }
                                 td.r { (units::percent(Some(loss.share_of_run))) }
                                 td { (loss.kind.title(recorded)) }
                                 td {

@@ -121,9 +121,9 @@ pub fn table(segments: &[SegmentCard], run_ns: u64) -> Markup {
                                 b { (units::time(segment.start_ns)) " … " (units::time(segment.end_ns)) }
                                 " " span.soft { (segment.diagnosis) }
                             }
-                            td.r { (both(segment.sum_imb_ns, &share)) }
-                            td.r { (both(segment.sum_wait_ns, &share)) }
-                            td.r { (both(segment.imb_sync_ns, &share)) }
+                            td.r { (both(segment.sum_imb_ns, 0, &share)) }
+                            td.r { (both(segment.sum_wait_ns, segment.band.sum_wait_ns, &share)) }
+                            td.r { (both(segment.imb_sync_ns, segment.band.imb_sync_ns, &share)) }
                         }
                         @for path in segment.paths.iter().take(MAX_PATHS) { (row(path)) }
                         @if MAX_PATHS < segment.paths.len() {
@@ -145,8 +145,8 @@ fn row(path: &SegmentPath) -> Markup {
             td {}
             td { (call_path(&path.call_path)) @if path.is_self { span.soft { " (own code)" } } }
             td { (path.category.as_str()) }
-            td.r { (or_dash(path.imb_ns)) }
-            td.r { (or_dash(path.wait_ns)) }
+            td.r { (with_band(path.imb_ns, path.band_ns)) }
+            td.r { (with_band(path.wait_ns, path.band_ns)) }
             td {}
         }
     }
@@ -156,6 +156,15 @@ fn or_dash(ns: u64) -> String {
     if ns == 0 { "–".to_owned() } else { units::time(ns) }
 }
 
-fn both(ns: u64, share: &impl Fn(u64) -> String) -> Markup {
-    html! { b { (or_dash(ns)) } @if 0 < ns { " " span.soft { (share(ns)) } } }
+/// A loss, and how far it may be off if there is one.
+fn with_band(ns: u64, band_ns: u64) -> Markup {
+    html! { (or_dash(ns)) @if 0 < ns && band_ns != 0 { span.soft { (units::band(band_ns)) } } }
+}
+
+fn both(ns: u64, band_ns: u64, share: &impl Fn(u64) -> String) -> Markup {
+    html! {
+        b { (or_dash(ns)) }
+        @if 0 < ns && band_ns != 0 { span.soft { (units::band(band_ns)) } }
+        @if 0 < ns { " " span.soft { (share(ns)) } }
+    }
 }

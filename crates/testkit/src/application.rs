@@ -231,6 +231,12 @@ impl SimulatedApplication {
         sampler.samples(&self.trace, &|caller, callee, nth| self.line(caller, callee, nth))
     }
 
+    /// The same run with samples beside exact calls of MPI.
+    pub fn samples_beside_mpi(&self, sampler: &crate::Sampler) -> ToyTrace {
+        let line = |caller, callee, nth| self.line(caller, callee, nth);
+        sampler.samples_beside_calls(&self.trace, &line, |name| name.starts_with("MPI_"))
+    }
+
     /// The same run by a tracer that marks no loops.
     pub fn unmarked(&self) -> SimulatedApplication {
         let mut trace = self.trace.clone();

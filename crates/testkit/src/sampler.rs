@@ -66,6 +66,38 @@ impl Sampler {
         sampled
     }
 
+    /// The same locations with samples beside the recorded calls of the regions that `is_recorded` names.
+    pub fn samples_beside_calls(
+        &self,
+        exact: &ToyTrace,
+        line: CallLine<'_>,
+        is_recorded: impl Fn(&str) -> bool,
+    ) -> ToyTrace {
+        let mut sampled = self.samples(exact, line);
+        for location in exact.definitions().location_ids() {
+            let mut open = Vec::new();
+            let is_kept = |event: &&ToyEvent| match event.what {
+                ToyPayload::Enter(region) => {
+                    open.push(region);
+                    is_recorded(&exact.definitions().region(region).name)
+                }
+                ToyPayload::Leave(_) => {
+                    let region = open.pop();
+                    region.is_some_and(|region| is_recorded(&exact.definitions().region(region).name))
+                }
+                _ => true,
+            };
+            let recorded: Vec<ToyEvent> = exact.events(location).iter().filter(is_kept).cloned().collect();
+            let events = sampled.events_mut(location);
+            // A sample at the time of an event comes after it.
+            events.splice(0..0, recorded);
+            events.sort_by_key(|event| event.time);
+            let n = events.len() as u64;
+            sampled.definitions_mut().locations[location.index()].declared_events = Some(n);
+        }
+        sampled.completing_calls()
+    }
+
     fn of_location(
         &self,
         exact: &ToyTrace,

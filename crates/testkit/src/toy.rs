@@ -77,6 +77,7 @@ pub struct ToyTrace {
     notices: Vec<Notice>,
     chunk_events: usize,
     damage: Vec<(LocationId, usize)>,
+    completes_calls: bool,
 }
 
 impl ToyTrace {
@@ -110,7 +111,14 @@ impl ToyTrace {
             notices: Vec::new(),
             chunk_events: usize::MAX,
             damage: Vec::new(),
+            completes_calls: false,
         }
+    }
+
+    /// The same, in which samples show the calls that are not recorded.
+    #[must_use]
+    pub fn completing_calls(self) -> Self {
+        ToyTrace { completes_calls: true, ..self }
     }
 
     /// A trace with these definitions, whose locations have no events yet.
@@ -329,6 +337,10 @@ impl TraceSource for ToyTrace {
         let events = &self.events[location.index()];
         let has_samples = events.iter().any(|event| matches!(event.what, ToyPayload::Sample(_)));
         has_samples && !events.iter().any(|event| is_call(&event.what))
+    }
+
+    fn completes_calls(&self, location: LocationId) -> bool {
+        self.completes_calls && !self.is_sampled(location)
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {

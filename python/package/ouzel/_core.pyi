@@ -327,6 +327,7 @@ def efficiencies(
     hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
     scaling: Literal["strong", "weak"] | None = None,
     rules: str | os.PathLike[str] | None = None,
+    period_ns: int | None = None,
 ) -> Table:
     """The POP efficiencies of several runs, and how their computation scales.
 
@@ -867,13 +868,14 @@ class Trace:
         per: Literal["segment", "iteration", "cluster", "program"] | None = None,
         hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
         rules: str | os.PathLike[str] | None = None,
+        period_ns: int | None = None,
     ) -> Table:
         """The POP efficiencies of the run: how well the time was used, and what takes the rest.
 
         One row for each metric: ``parallel`` is ``load_balance`` times ``communication``, and so on with ``part_of``.
         ``value`` is a ratio, 1 being ideal; ``None`` if it cannot be computed, with the ``reason``. ``per``: also rows
-        of each part of the run. ``hybrid``: also metrics that split the loss between processes and threads. ``rules``:
-        as for :meth:`report`. For several runs, see :func:`efficiencies`.
+        of each part of the run. ``hybrid``: also metrics that split the loss between processes and threads. ``rules``,
+        ``period_ns``: as for :meth:`report`. For several runs, see :func:`efficiencies`.
         """
     def pattern_detection(
         self,
@@ -905,19 +907,27 @@ class Trace:
 
         It is a dictionary that a prompt and a notebook show as a table. Reads all selected events.
         """
-    def report(self, *, rules: str | os.PathLike[str] | None = None) -> Report:
+    def report(
+        self, *, rules: str | os.PathLike[str] | None = None, period_ns: int | None = None
+    ) -> Report:
         """The report of the run as data: what ``ouzel report --format json`` has under ``data``.
 
         ``rules``: a TOML file that says which regions compute, wait or synchronise, see docs/rules.md. Raises
-        ``OSError`` if it cannot be read, ``ValueError`` if it does not hold rules.
+        ``OSError`` if it cannot be read, ``ValueError`` if it does not hold rules. ``period_ns``: the time between
+        samples, where the trace says it wrong, as ``--period`` does.
         """
     def save_report(
-        self, path: str | os.PathLike[str], *, rules: str | os.PathLike[str] | None = None, force: bool = False
+        self,
+        path: str | os.PathLike[str],
+        *,
+        rules: str | os.PathLike[str] | None = None,
+        period_ns: int | None = None,
+        force: bool = False,
     ) -> None:
         """Writes the report of the run, with pictures, as HTML: the page of ``ouzel report -o PATH``.
 
         The page is one file and needs no network. What may be at ``path``, and ``force``, are as for
-        :meth:`Table.save_picture`; ``rules``: as for :meth:`report`.
+        :meth:`Table.save_picture`; ``rules``, ``period_ns``: as for :meth:`report`.
         """
     def view(
         self, others: Sequence[str | os.PathLike[str]] | None = None, *, port: int | None = None, idle: str = "2h"
@@ -932,29 +942,35 @@ class Trace:
         when nobody has asked anything for the time of ``idle``, e.g. ``"30m"``. Raises :class:`OuzelError` if it cannot
         be started.
         """
-    def findings(self, *, rules: str | os.PathLike[str] | None = None) -> list[Finding]:
+    def findings(
+        self, *, rules: str | os.PathLike[str] | None = None, period_ns: int | None = None
+    ) -> list[Finding]:
         """What costs the run time and why, largest gain first; gains do not overlap.
 
-        ``rules``: as for :meth:`report`.
+        ``rules``, ``period_ns``: as for :meth:`report`.
         """
     def segments(
-        self, *, all: bool = False, rules: str | os.PathLike[str] | None = None
+        self, *, all: bool = False, rules: str | os.PathLike[str] | None = None, period_ns: int | None = None
     ) -> list[SegmentCard]:
         """What is lost before each synchronisation of all ranks: ``segments`` of ``ouzel segments``, in time order.
 
-        ``all``: also those without a recoverable loss. ``rules``: as for :meth:`report`.
+        ``all``: also those without a recoverable loss. ``rules``, ``period_ns``: as for :meth:`report`.
         """
-    def clusters(self, *, rules: str | os.PathLike[str] | None = None) -> list[ClusterEntry]:
+    def clusters(
+        self, *, rules: str | os.PathLike[str] | None = None, period_ns: int | None = None
+    ) -> list[ClusterEntry]:
         """Which ranks behave alike, and how the others differ from the largest cluster.
 
         Wei and Mellor-Crummey, *Automated analysis of time series data* (ICS 2018), section 4. The entries are those
-        of ``ouzel clusters --format json``. ``rules``: as for :meth:`report`.
+        of ``ouzel clusters --format json``. ``rules``, ``period_ns``: as for :meth:`report`.
         """
-    def iterations(self, *, table: bool = False, rules: str | os.PathLike[str] | None = None) -> Any:
+    def iterations(
+        self, *, table: bool = False, rules: str | os.PathLike[str] | None = None, period_ns: int | None = None
+    ) -> Any:
         """The loops of the program with their iterations, as ``ouzel iterations --format json`` has them.
 
         ``table``: a :class:`Table` with a row for each iteration; pass ``start_ns`` and ``end_ns`` to :meth:`filter`.
-        ``rules``: as for :meth:`report`. Wei and Mellor-Crummey (ICS 2018), section 3.
+        ``rules``, ``period_ns``: as for :meth:`report`. Wei and Mellor-Crummey (ICS 2018), section 3.
         """
     def convert(
         self, path: str | os.PathLike[str], to: _Format, *, force: bool = False, csv_raw: bool = False

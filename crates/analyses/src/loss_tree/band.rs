@@ -49,7 +49,7 @@ pub(super) fn of_path<'g>(
     stat: impl Fn(&'g Cell) -> &'g Stat,
 ) -> Uncertainty {
     let mut sum = Uncertainty::default();
-    let Some(noise) = &group.noise else { return sum };
+    let Some(noise) = group.noise_of(call_path) else { return sum };
     for &phase in phases {
         let cells = group.cells_of(phase);
         let key = |cell: &Cell| (cell.call_path, cell.subset);
@@ -63,9 +63,8 @@ pub(super) fn of_path<'g>(
 /// The uncertainty of the times in the synchronisations that end some phases.
 pub(super) fn of_sync(group: &PhaseGroup, phases: &[u32]) -> Uncertainty {
     let mut sum = Uncertainty::default();
-    let Some(noise) = &group.noise else { return sum };
     for phase in phases.iter().filter_map(|&phase| group.phases.get(phase as usize)) {
-        if let Some(stat) = &phase.in_anchor {
+        if let (Some(stat), Some(noise)) = (&phase.in_anchor, group.noise_of_anchor(phase)) {
             sum.add(&stat.uncertainty(noise, u64::from(stat.n_seen) * phase.n_phases));
         }
     }

@@ -46,7 +46,8 @@ pub use by_peer::{ByPeer, ProgramTimes};
 pub use fold::{Phases, PhasesFold};
 pub use noise::{Noise, Uncertainty};
 pub use output::{
-    AlignedBy, Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, Stat,
+    AlignedBy, Alignment, Cell, Misalignment, Phase, PhaseAnchor, PhaseGroup, PhasesOutput, RecordedTimes,
+    Stat,
 };
 pub use parts::{AnchorCounter, IterationParts, PartRules};
 pub use periods::{SamplePeriod, SamplePeriods, SamplePeriodsOutput};

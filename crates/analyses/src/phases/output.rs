@@ -3,6 +3,7 @@
 use super::anchors::{AnchorRole, role_of};
 use super::by_peer::{ByPeer, PeerRow, ProgramTimes};
 use super::noise::{Noise, Uncertainty};
+use super::periods::SamplePeriodsOutput;
 use super::plan::AnchorPlan;
 use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use super::stretches;
@@ -11,7 +12,7 @@ use ouzel_engine::FinishCx;
 use ouzel_model::{
     CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange, units,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Phases of every peer group.
 #[derive(Debug, Clone)]
@@ -44,6 +45,8 @@ pub struct PhaseGroup {
     pub aligned_by: AlignedBy,
     /// How far the times can be off; `None` if they are exact.
     pub noise: Option<Noise>,
+    /// What is exact all the same.
+    pub recorded: RecordedTimes,
     /// By (phase, call path, subset).
     pub cells: Vec<Cell>,
     /// The same over the whole run, by (call path, subset); `phase` is 0.
@@ -52,6 +55,15 @@ pub struct PhaseGroup {
     pub by_peer: ByPeer,
     /// By member: when it was in the parallel program.
     pub program: Vec<ProgramTimes>,
+}
+
+/// What is exact although the members were sampled: calls that were recorded beside the samples.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecordedTimes {
+    /// Their regions.
+    pub regions: BTreeSet<RegionId>,
+    /// Their call paths; the root if all that waits is recorded, so that the rest is exact as a sum.
+    pub call_paths: BTreeSet<CallPathId>,
 }
 
 /// How it is known which synchronisations of different members are one.
@@ -241,6 +253,8 @@ impl PhasesOutput {
             }
             group.cells.sort_unstable_by_key(|cell| (cell.phase, cell.call_path, cell.subset));
             group.totals.sort_unstable_by_key(|cell| (cell.call_path, cell.subset));
+            let exact = std::mem::take(&mut group.recorded.call_paths);
+            group.recorded.call_paths = exact.into_iter().map(|path| remap.path(path)).collect();
             for anchor in group.phases.iter_mut().filter_map(|phase| phase.anchor.as_mut()) {
                 anchor.call_path = remap.path(anchor.call_path);
             }
@@ -249,9 +263,57 @@ impl PhasesOutput {
         self
     }
 
+    /// The same of groups whose members were sampled beside recorded calls, which are exact; `waits` says which regions
+    /// wait or synchronise. `None` if there are no such groups.
+    pub fn beside_samples(
+        &self,
+        periods: &SamplePeriodsOutput,
+        waits: impl Fn(RegionId) -> bool,
+    ) -> Option<Self> {
+        let period = |group: &PhaseGroup| {
+            let members = group.locations.iter().filter_map(|location| periods.locations.get(location));
+            members.filter(|member| member.beside_calls).map(|member| member.period).max()
+        };
+        let is_of_calls = |group: &&PhaseGroup| group.noise.is_none();
+        self.groups.iter().filter(is_of_calls).find_map(period)?;
+        let mut output = self.clone();
+        for group in output.groups.iter_mut().filter(|group| group.noise.is_none()) {
+            let Some(period) = period(group) else { continue };
+            let n_synchronisations =
+                group.phases.iter().filter(|phase| phase.anchor.is_some()).count() as u64;
+            group.noise = Some(Noise { period, n_peers: group.locations.len() as u64, n_synchronisations });
+            group.recorded = RecordedTimes::new(group, &self.call_paths, periods, &waits);
+        }
+        Some(output)
+    }
+
     /// The peers whose losses are those of the run: the main threads; if there are none, the first group.
     pub fn main_group(&self) -> Option<&PhaseGroup> {
         self.groups.iter().find(|group| group.kind == PeerKind::MainThread).or(self.groups.first())
+    }
+}
+
+impl RecordedTimes {
+    fn new(
+        group: &PhaseGroup,
+        call_paths: &CallPathTree,
+        periods: &SamplePeriodsOutput,
+        waits: impl Fn(RegionId) -> bool,
+    ) -> Self {
+        let of_totals = group.totals.iter().map(|cell| cell.call_path);
+        let regions = of_totals.filter_map(|path| Some((path, call_paths.region(path)?)));
+        let (mut exact, mut all_waits) = (BTreeSet::new(), true);
+        for (path, region) in regions {
+            if periods.recorded.contains(&region) {
+                exact.insert(path);
+            } else {
+                all_waits &= !waits(region);
+            }
+        }
+        if all_waits {
+            exact.insert(CallPathTree::ROOT);
+        }
+        RecordedTimes { regions: periods.recorded.clone(), call_paths: exact }
     }
 }
 
@@ -279,6 +341,17 @@ fn of_one_length(parts: Vec<(u8, Aligned)>) -> (Aligned, u8) {
 }
 
 impl PhaseGroup {
+    /// How far the times of a call path can be off; `None` if they are exact.
+    pub fn noise_of(&self, call_path: CallPathId) -> Option<&Noise> {
+        self.noise.as_ref().filter(|_| !self.recorded.call_paths.contains(&call_path))
+    }
+
+    /// How far the times of the synchronisation that ends a phase can be off.
+    pub fn noise_of_anchor(&self, phase: &Phase) -> Option<&Noise> {
+        let is_recorded = |anchor: &PhaseAnchor| self.recorded.regions.contains(&anchor.region);
+        self.noise.as_ref().filter(|_| !phase.anchor.as_ref().is_some_and(is_recorded))
+    }
+
     /// `n_phases` are those of each entry, if not 1.
     fn new(
         kind: PeerKind,
@@ -339,6 +412,7 @@ impl PhaseGroup {
             alignment,
             aligned_by: AlignedBy::Synchronisations,
             noise: None,
+            recorded: RecordedTimes::default(),
             cells: cells.iter().filter(|cell| !is_busy(cell)).map(cell).collect(),
             totals: tails
                 .iter()

@@ -1,15 +1,12 @@
-//! How often locations that hold nothing but samples were sampled.
+//! How often locations were sampled whose calls are made of samples, alone or beside recorded calls.
 //!
 //! The period of a location is the median of the intervals between its samples: single samples that are lost, or come
-//! early, do not change it. A location that records calls has none, as its calls are exact.
+//! early, do not change it. A location that records all of its calls has none, as they are exact.
 
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{Content, Contents, EventChunk, EventKind, LocationId, Needs, Remap, Ticks};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SampleIntervals};
+use ouzel_model::{Content, Contents, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Significant bits of an interval that are kept.
-const BITS: u32 = 10;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The sampling period of each location.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -19,13 +16,37 @@ pub struct SamplePeriods;
 #[derive(Debug, Default)]
 pub struct PeriodsLocal {
     has_calls: bool,
+    /// The regions of recorded calls, if samples complete them.
+    recorded: Option<BTreeSet<RegionId>>,
     last: Option<Ticks>,
-    /// Number of intervals by length, rounded down to [`BITS`] significant bits.
-    intervals: BTreeMap<u64, u64>,
+    intervals: SampleIntervals,
 }
 
-/// By location, its period and its number of samples.
-pub type SamplePeriodsOutput = BTreeMap<LocationId, SamplePeriod>;
+/// How the locations were sampled.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SamplePeriodsOutput {
+    /// Those that were sampled.
+    pub locations: BTreeMap<LocationId, SamplePeriod>,
+    /// The regions of calls that were recorded where samples complete them: their times are exact.
+    pub recorded: BTreeSet<RegionId>,
+}
+
+impl SamplePeriodsOutput {
+    /// The period of a location that holds nothing but samples; 0 of any other.
+    pub(super) fn of_samples_alone(&self, location: LocationId) -> Ticks {
+        let found = self.locations.get(&location).filter(|it| !it.beside_calls);
+        found.map(|it| it.period).unwrap_or_default()
+    }
+
+    /// The same with another period of every location that was sampled, if there is one.
+    #[must_use]
+    pub fn with_period(mut self, period: Option<Ticks>) -> Self {
+        for location in self.locations.values_mut() {
+            location.period = period.unwrap_or(location.period);
+        }
+        self
+    }
+}
 
 /// How a location was sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +55,8 @@ pub struct SamplePeriod {
     pub period: Ticks,
     /// Number of samples.
     pub n_samples: u64,
+    /// Whether calls were recorded beside the samples, and both complete each other.
+    pub beside_calls: bool,
 }
 
 impl Analysis for SamplePeriods {
@@ -41,7 +64,8 @@ impl Analysis for SamplePeriods {
     type Partial = SamplePeriodsOutput;
     type Output = SamplePeriodsOutput;
     const NAME: &'static str = "sample_periods";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
+    const AS_RECORDED: bool = true;
 
     fn needs(&self) -> Needs {
         Needs::SAMPLES
@@ -52,23 +76,25 @@ impl Analysis for SamplePeriods {
     }
 
     fn empty(&self) -> SamplePeriodsOutput {
-        BTreeMap::new()
+        SamplePeriodsOutput::default()
     }
 
-    fn begin(&self, _: &LocationCx<'_>) -> PeriodsLocal {
-        PeriodsLocal::default()
+    fn begin(&self, cx: &LocationCx<'_>) -> PeriodsLocal {
+        PeriodsLocal { recorded: cx.completes_calls.then(BTreeSet::new), ..PeriodsLocal::default() }
     }
 
     fn fold(&self, local: &mut PeriodsLocal, chunk: &EventChunk<'_>) {
         if !local.has_calls {
             local.has_calls = chunk.kind.contains(&EventKind::Enter);
         }
+        if let Some(recorded) = &mut local.recorded {
+            let rows = chunk.kind.iter().zip(chunk.region).filter(|(kind, _)| **kind == EventKind::Enter);
+            recorded.extend(rows.map(|(_, region)| *region));
+        }
         for sample in chunk.samples {
             let at = chunk.time[sample.row as usize];
             if let Some(last) = local.last.replace(at) {
-                let interval = at.since(last).0;
-                let drop = (u64::BITS - interval.leading_zeros()).saturating_sub(BITS);
-                *local.intervals.entry(interval >> drop << drop).or_default() += 1;
+                local.intervals.add(at.since(last));
             }
         }
     }
@@ -77,24 +103,23 @@ impl Analysis for SamplePeriods {
         &self,
         local: PeriodsLocal,
         cx: &LocationCx<'_>,
-        _: &LocationSummary,
+        summary: &LocationSummary,
         into: &mut SamplePeriodsOutput,
     ) {
-        let n: u64 = local.intervals.values().sum();
-        let mut seen = 0;
-        let median = local.intervals.iter().find(|(_, count)| {
-            seen += *count;
-            n <= 2 * seen
-        });
-        if let (Some((&period, _)), false) = (median, local.has_calls) {
-            into.insert(cx.location, SamplePeriod { period: Ticks(period), n_samples: n + 1 });
+        let is_exact = local.has_calls && local.recorded.is_none();
+        if let (Some(period), false) = (summary.sampling_period.or(local.intervals.median()), is_exact) {
+            let beside_calls = local.has_calls;
+            let found = SamplePeriod { period, n_samples: local.intervals.n() + 1, beside_calls };
+            into.locations.insert(cx.location, found);
+            into.recorded.extend(local.recorded.unwrap_or_default());
         }
     }
 
     fn remap(&self, _: &mut SamplePeriodsOutput, _: &Remap) {}
 
     fn merge(&self, into: &mut SamplePeriodsOutput, from: SamplePeriodsOutput) {
-        into.extend(from);
+        into.locations.extend(from.locations);
+        into.recorded.extend(from.recorded);
     }
 
     fn finish(
@@ -124,7 +149,8 @@ mod tests {
              2: sample main @5",
         );
         let output = run(&trace, SamplePeriods);
-        let found: Vec<_> = output.iter().map(|(at, it)| (at.0, it.period.0, it.n_samples)).collect();
+        let found: Vec<_> =
+            output.locations.iter().map(|(at, it)| (at.0, it.period.0, it.n_samples)).collect();
         assert_eq!(found, [(0, 10, 5)]);
     }
 }

@@ -52,7 +52,7 @@ impl AnchorPlan {
 
     /// The sampling period of a location; 0 if its calls are exact.
     pub(super) fn period(&self, location: LocationId) -> Ticks {
-        self.periods.get(&location).map(|it| it.period).unwrap_or_default()
+        self.periods.of_samples_alone(location)
     }
 }
 

@@ -162,8 +162,10 @@ fn laws_hold_with_a_plan() {
         let group =
             |kind| plan::GroupPlan { kind, anchors: (1..40).map(anchor).collect(), period: Ticks(period) };
         let kinds = [PeerKind::MainThread, PeerKind::HelperThread];
-        let of_location = |id| (LocationId(id), SamplePeriod { period: Ticks(period), n_samples: 9 });
-        let periods = (0..4).filter(|_| 0 < period).map(of_location).collect();
+        let of_location =
+            |id| (LocationId(id), SamplePeriod { period: Ticks(period), n_samples: 9, beside_calls: false });
+        let locations = (0..4).filter(|_| 0 < period).map(of_location).collect();
+        let periods = SamplePeriodsOutput { locations, ..SamplePeriodsOutput::default() };
         AnchorPlan { groups: kinds.map(group).into(), periods }
     };
     for period in [0, 25] {

@@ -44,8 +44,8 @@ impl AnchorPlan {
         is_wanted: impl Fn(PeerKind) -> bool,
     ) -> Self {
         let plan = |group: &GroupSightings| {
-            let of_members = group.locations.iter().filter_map(|location| periods.get(location));
-            let period = of_members.map(|it| it.period).max().unwrap_or_default();
+            let of_members = group.locations.iter().map(|&location| periods.of_samples_alone(location));
+            let period = of_members.max().unwrap_or_default();
             (Ticks(0) < period || is_wanted(group.kind)).then(|| GroupPlan::new(group, period))
         };
         let groups = sightings.groups.iter().filter_map(plan).collect();

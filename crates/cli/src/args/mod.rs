@@ -35,6 +35,8 @@ pub struct Common {
     pub filter: Filter,
     /// Whether clocks are corrected first.
     pub repair_clocks: bool,
+    /// Nanoseconds between samples, if the user says so, see [`PeriodArgs`].
+    pub period_ns: Option<u64>,
     /// Number of threads.
     pub jobs: NonZeroUsize,
     /// Bytes of memory that the process may take.
@@ -49,4 +51,12 @@ pub struct Common {
     pub progress: bool,
     /// Whether to say nothing on standard error but errors.
     pub quiet: bool,
+}
+
+impl Common {
+    /// The same with samples taken so often.
+    #[must_use]
+    pub fn sampled(&self, period: &PeriodArgs) -> Self {
+        Common { period_ns: period.ns, ..self.clone() }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::compare::{name_trace, together};
 use super::{origin, plot, rows};
-use crate::args::{Common, PlotArgs, RuleArgs, TopArgs};
+use crate::args::{Common, PeriodArgs, PlotArgs, RuleArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
@@ -58,6 +58,9 @@ pub struct EfficiencyArgs {
     pub rules: RuleArgs,
 
     #[command(flatten)]
+    pub period: PeriodArgs,
+
+    #[command(flatten)]
     pub top: TopArgs,
 
     #[command(flatten)]
@@ -99,7 +102,7 @@ pub enum HowScaled {
 
 impl Question for EfficiencyArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
-        run(&Session::open(common)?, self)
+        run(&Session::open(&common.sampled(&self.period))?, self)
     }
 }
 

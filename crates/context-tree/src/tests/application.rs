@@ -88,3 +88,16 @@ fn differences_within_the_periods_do_not_count() {
     let blunt = ContextTrees { period: Some(Ticks(1_000_000)), ..ContextTrees::default() };
     assert_eq!(run(&sampled, blunt).groups[0].clusters.len(), 1);
 }
+
+#[test]
+fn samples_beside_mpi_cluster_as_planted() {
+    for (n_ranks, seed) in [(48, 1), (64, 2)] {
+        let simulated = OutputApplication::of_ranks(n_ranks, seed).run();
+        for period in [240, 600, 1000, 3000] {
+            let sampler =
+                Sampler { jitter: period / 20, lost_per_mille: 20, ..Sampler::every(period, seed + 100) };
+            let found = clusters(&simulated.samples_beside_mpi(&sampler));
+            assert_eq!(found, planted(&simulated), "{n_ranks} ranks, seed {seed}, {sampler:?}");
+        }
+    }
+}

@@ -91,11 +91,14 @@ impl Draft {
     /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, and of
     /// the waiting in the other paths.
     pub fn band(&self, cx: &Context<'_>) -> u64 {
-        let Some(noise) = &cx.group.noise else { return 0 };
+        if cx.group.noise.is_none() {
+            return 0;
+        }
         let (mut own, mut others) = (Uncertainty::default(), Uncertainty::default());
         let is_meant = |phase: &Phase| phase.start < self.range.end && self.range.start < phase.end;
         for (phase, _) in cx.group.phases.iter().enumerate().filter(|(_, phase)| is_meant(phase)) {
             for cell in cx.group.cells_of(phase as u32) {
+                let Some(noise) = cx.group.noise_of(cell.call_path) else { continue };
                 if cell.call_path == self.path {
                     own.add(&cell.inclusive.uncertainty(noise, cell.n_stays));
                 } else if self.also.contains(&cell.call_path) {

@@ -363,7 +363,7 @@ fn alignment(group: &PhaseGroup, clock: &Clock) -> AlignmentCard {
     AlignmentCard {
         by: group.aligned_by,
         period_ns,
-        limits: period_ns.map(limits).unwrap_or_default(),
+        limits: period_ns.map(|period_ns| limits(group.aligned_by, period_ns)).unwrap_or_default(),
         complete,
         n_synchronisations,
         reason,
@@ -371,8 +371,14 @@ fn alignment(group: &PhaseGroup, clock: &Clock) -> AlignmentCard {
 }
 
 /// What samples do not show.
-fn limits(period_ns: u64) -> Vec<String> {
+fn limits(by: AlignedBy, period_ns: u64) -> Vec<String> {
     let period = units::time(period_ns);
+    if by == AlignedBy::Synchronisations {
+        return vec![format!(
+            "Recorded calls are exact. The code between them was sampled every {period}: its losses have bands, and what \
+             is not greater than its band is no loss."
+        )];
+    }
     vec![
         format!(
             "The ranks were sampled every {period}: each loss has a band, and what is not greater than its band is no \

@@ -71,7 +71,7 @@ impl Trace {
         let waits = Waits::new(self.definitions()).silent();
         let waits = (waits.has_threads() || self.processes_may_wait()).then_some(waits);
         let waits_key = waits.clone().map(|waits| set.add_silent(waits));
-        let Options { filter, jobs, progress, workers } = options;
+        let Options { filter, jobs, progress, workers, .. } = options;
         let set = set.prepare(self.definitions(), filter);
         let mut collected = Collected { spill: None, last: None };
         let (mut found, mut trouble) = (None, None);

@@ -7,7 +7,6 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use clap::Args;
-use ouzel::context_tree::ContextTrees;
 pub use ouzel::diagnose::clusters as data;
 
 pub const COMMAND: Command = Command::about_a_run::<ClustersArgs>("clusters", &[Need::Ranks.always()]);
@@ -43,12 +42,11 @@ impl Question for ClustersArgs {
 }
 
 fn run(common: &Common, args: &ClustersArgs) -> anyhow::Result<Outcome> {
+    let common = common.sampled(&args.period);
     let semantics = ouzel::rules::semantics(args.rules.file())?;
-    let session = Session::open(common)?;
+    let session = Session::open(&common)?;
     let definitions = session.definitions();
-    let period = args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns));
-    let trees = ContextTrees { semantics, period, ..ContextTrees::default() };
-    let answer = session.answer(|trace, options| trace.clusters_of(trees.clone(), options))?;
+    let answer = session.answer(|trace, options| trace.clusters(&semantics, options))?;
     session.reply(
         &answer,
         |data| data,

@@ -39,8 +39,9 @@ fn nothing(page: &mut Page, finding: &Finding, asked: &Asked) {
 }
 
 fn one(page: &mut Page, number: usize, finding: &Finding, asked: &Asked) {
+    let band = units::band(finding.band_ns);
     let amount =
-        format!("−{}  ({})", units::time(finding.gain_ns), units::percent(Some(finding.gain_fraction)));
+        format!("−{}{band}  ({})", units::time(finding.gain_ns), units::percent(Some(finding.gain_fraction)));
     let paint = match finding.confidence {
         Confidence::Sure => Paint::Good,
         Confidence::Likely => Paint::Plain,

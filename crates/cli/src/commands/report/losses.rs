@@ -33,7 +33,9 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
         return;
     }
     let shown = &losses[..losses.len().min(MAX_LOSSES)];
-    let titles: Vec<String> = shown.iter().enumerate().map(|(i, loss)| title(i, loss, run)).collect();
+    let is_sampled = losses.iter().any(|loss| loss.band_ns != 0);
+    let titles: Vec<String> =
+        shown.iter().enumerate().map(|(i, loss)| title(i, loss, is_sampled, run)).collect();
     let room = |title: &str| page.width.saturating_sub(title.chars().count()).max(20);
     let paths: Vec<String> =
         shown.iter().zip(&titles).map(|(loss, title)| call_path(&loss.call_path, room(title))).collect();
@@ -62,10 +64,11 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
     page.text(2, &(text + if speaks_of_others { sides } else { "" }), Paint::Dim);
 }
 
-/// Rank, kind and size of a loss, up to where its call path begins.
-fn title(i: usize, loss: &Loss, run: &RunCard) -> String {
+/// Rank, kind and size of a loss, up to where its call path begins; of samples, with the band.
+fn title(i: usize, loss: &Loss, is_sampled: bool, run: &RunCard) -> String {
     let (lost, share) = (units::time(loss.lost_ns), units::percent(Some(loss.share_of_run)));
-    format!("  {}  {:<29}{lost:>9}  {share:>6}   ", i + 1, loss.kind.title(&run.recorded))
+    let band = if is_sampled { format!("{:<12}", units::band(loss.band_ns)) } else { String::new() };
+    format!("  {}  {:<29}{lost:>9}{band}  {share:>6}   ", i + 1, loss.kind.title(&run.recorded))
 }
 
 fn explanation(loss: &Loss, run: &RunCard) -> String {

@@ -7,7 +7,7 @@ mod page;
 mod profile;
 mod shape;
 
-use crate::args::{Common, LowCommon, OutputFormat, RuleArgs};
+use crate::args::{Common, LowCommon, OutputFormat, PeriodArgs, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::found::{Either, Found};
@@ -35,6 +35,9 @@ ranks behave alike, which loops there are, and how far to trust it all.")]
 pub struct ReportArgs {
     #[command(flatten)]
     pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub period: PeriodArgs,
 }
 
 impl Question for ReportArgs {
@@ -43,7 +46,7 @@ impl Question for ReportArgs {
     }
 
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
-        run(common, self)
+        run(&common.sampled(&self.period), self)
     }
 }
 

@@ -60,7 +60,8 @@ fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
         let lost =
             units::percent((data.run_time_ns != 0).then(|| segment.lost_ns as f64 / data.run_time_ns as f64));
         let head = format!("{:>3}  {lost:>7}  ", segment.id);
-        page.hanging(&head, 14, &title(segment), Paint::Plain);
+        let band = units::band(segment.band.imb_sync_ns.saturating_add(segment.band.sum_wait_ns));
+        page.hanging(&head, 14, &format!("{}{band}", title(segment)), Paint::Plain);
     }
 }
 

@@ -3,7 +3,7 @@
 pub mod diagnosis;
 pub mod page;
 
-use crate::args::{Common, OutputFormat, RuleArgs};
+use crate::args::{Common, OutputFormat, PeriodArgs, RuleArgs};
 use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::{Session, outcome};
@@ -45,11 +45,14 @@ pub struct SegmentsArgs {
 
     #[command(flatten)]
     pub rules: RuleArgs,
+
+    #[command(flatten)]
+    pub period: PeriodArgs,
 }
 
 impl Question for SegmentsArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
-        run(common, self)
+        run(&common.sampled(&self.period), self)
     }
 }
 

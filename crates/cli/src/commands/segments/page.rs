@@ -97,10 +97,7 @@ fn head(page: &mut Page, asked: &Asked, data: &SegmentsCard) {
     let mut parts = vec![data.compared(), format!("run of {}", units::time(data.run_time_ns))];
     if 0 < gain {
         let share = percent(gain, data.run_time_ns);
-        let band = match data.projected_band_ns {
-            0 => String::new(),
-            band => format!(" ± {}", units::time(band)),
-        };
+        let band = units::band(data.projected_band_ns);
         let time = units::time(data.projected_run_time_ns);
         parts.push(format!("{time}{band} without these losses (−{share})"));
     }
@@ -156,6 +153,10 @@ fn segments_grid(data: &SegmentsCard, shown: &[&SegmentCard]) -> Grid {
     let run = data.run_time_ns;
     let texts = |value: &dyn Fn(&SegmentCard) -> String| shown.iter().map(|s| value(s)).collect::<Vec<_>>();
     let lost = |value: &dyn Fn(&SegmentCard) -> u64| texts(&|s| share_of_run(value(s), run));
+    let band = |value: fn(&SegmentCard) -> u64| {
+        let is_sampled = shown.iter().any(|segment| value(segment) != 0);
+        is_sampled.then(|| GridColumn::numbers("", texts(&|s| units::band(value(s)))).painted(Paint::Dim))
+    };
     Grid::default()
         .with(GridColumn::numbers("id", texts(&|s| s.id.to_string())).painted(Paint::Heading))
         .with(GridColumn::numbers("from", texts(&|s| units::time(s.start_ns))))
@@ -163,8 +164,10 @@ fn segments_grid(data: &SegmentsCard, shown: &[&SegmentCard]) -> Grid {
         .with(GridColumn::numbers("times", texts(&|s| units::count(s.n_phases))).optional(2))
         .with(GridColumn::numbers("duration", texts(&|s| units::time(s.duration_ns))).optional(3))
         .with(GridColumn::numbers("imb(S)", lost(&|s| s.imb_sync_ns)))
+        .with_some(band(|s| s.band.imb_sync_ns))
         .with(GridColumn::numbers("Σimb", lost(&|s| s.sum_imb_ns)))
         .with(GridColumn::numbers("Σwait", lost(&|s| s.sum_wait_ns)))
+        .with_some(band(|s| s.band.sum_wait_ns))
 }
 
 /// `uneven work before MPI_Allreduce in solve, 3 times`.
@@ -222,11 +225,15 @@ fn paths_grid(page: &Page, data: &SegmentsCard, paths: &[SegmentPath]) -> Grid {
     let sources = texts(&|p| p.source.clone().unwrap_or_default());
     let has_source = sources.iter().any(|source| !source.is_empty());
     let source = has_source.then(|| GridColumn::text("source", sources).optional(3));
+    let is_sampled = paths.iter().any(|path| path.band_ns != 0);
+    let band = is_sampled
+        .then(|| GridColumn::numbers("", texts(&|p| units::band(p.band_ns))).painted(Paint::Dim).optional(1));
     Grid::default()
         .with(GridColumn::text("call path", texts(&path)).painted(Paint::Name))
         .with(GridColumn::text("", texts(&|p| category(p.category).to_owned())))
         .with(GridColumn::numbers("imb", texts(&|p| share_of_run(p.imb_ns, run))))
         .with(GridColumn::numbers("wait", texts(&|p| share_of_run(p.wait_ns, run))))
+        .with_some(band)
         .with(GridColumn::text("most on", texts(&most)).optional(2))
         .with_some(source)
 }
