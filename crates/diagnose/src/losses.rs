@@ -145,9 +145,11 @@ impl LossContext<'_> {
     fn outside_of_mpi(&self, classes: &[Class]) -> Vec<Loss> {
         let table = imbalance(self.profile, self.definitions, classes, By::CallPath);
         let below_mpi = self.below_mpi(classes);
+        let shares_work = self.shares_work();
         let rows = table.rows.iter().filter_map(|row| {
             let path = row.key.call_path.filter(|path| !below_mpi[path.index()])?;
             let (kind, lost) = match (row.class.category, row.class.family) {
+                (Category::Computation, _) if !shares_work => return None,
                 (Category::Computation, _) => (LossKind::UnevenWork, row.lost),
                 (_, Family::CudaHip) if self.allocates(path) => {
                     (LossKind::DeviceAllocation, row.exclusive.mean())
@@ -163,6 +165,14 @@ impl LossContext<'_> {
             Some(self.loss(kind, Some(path), lost, &row.exclusive))
         });
         rows.collect()
+    }
+
+    /// Whether processes are known to share work: several without ranks need not be parts of one program.
+    fn shares_work(&self) -> bool {
+        let defined = || self.profile.locations.iter().map(|it| self.definitions.location(it.location));
+        let threads = defined().filter(|location| location.kind.runs_code());
+        let processes: BTreeSet<_> = threads.map(|location| location.group).collect();
+        processes.len() < 2 || defined().any(|location| location.rank.is_some())
     }
 
     /// Threads and streams that were in a call path.

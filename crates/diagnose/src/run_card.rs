@@ -104,9 +104,14 @@ impl RunCard {
         facts
     }
 
+    /// Whether there are several processes that need not share work, as they have no ranks.
+    pub fn are_unrelated(&self) -> bool {
+        self.are_unranked && 1 < self.n_processes
+    }
+
     /// `8 ranks`, `2 processes`, or `5 of 8 ranks (no events of ranks 5-7)`.
     fn ranks(&self) -> String {
-        if self.are_unranked && 1 < self.n_processes {
+        if self.are_unrelated() {
             return counted(self.n_processes, "process", "processes");
         }
         if self.ranks_without_events.is_empty() {

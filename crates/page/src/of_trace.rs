@@ -32,7 +32,10 @@ fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> Stri
         unreachable!("a report beside pictures has what they are drawn from");
     };
     let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
-    pictures = pictures.with_segments(&report.segments, &material.phases().call_paths);
+    // Processes that need not share work are uneven by nature.
+    if !report.run.are_unrelated() || report.segments.segments.iter().any(|segment| segment.lost_ns != 0) {
+        pictures = pictures.with_segments(&report.segments, &material.phases().call_paths);
+    }
     pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();
     html(report, &pictures, asked)
 }

@@ -73,8 +73,8 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"fdatasync|sync|fread|fwrite|fflush|fopen(64)?|fclose|lseek(64)?|ftruncate(64)?|aio_(suspend|",
         r"return|error)|poll|ppoll|select|epoll_wait|recv(from|msg)?|send(to|msg)?|accept4?|connect)",
     ]),
-    // What runtimes of tasks and messages call a worker that has nothing to do.
-    (User, Wait, &[r"Idle"]),
+    // What runtimes of tasks and messages, and V8, call a worker that has nothing to do.
+    (User, Wait, &[r"Idle|\(idle\)"]),
     // Ranges of PyTorch around collectives on the host.
     (Nccl, Synchronization, &[
         r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier).*",

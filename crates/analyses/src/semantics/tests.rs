@@ -30,6 +30,7 @@ fn names_say_what_a_region_means() {
         ("MPI_Bcast", Wait, Family::Mpi),
         ("MPI_Barrier@17", Synchronization, Family::Mpi),
         ("Idle", Wait, Family::User),
+        ("(idle)", Wait, Family::User),
         ("MPI_Recv()", Wait, Family::Mpi),
         ("MPI_Comm_size", Computation, Family::Mpi),
         ("MPI_Get_processor_name", Computation, Family::Mpi),

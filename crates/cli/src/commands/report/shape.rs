@@ -50,11 +50,13 @@ fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
 fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
     // They are withheld if nothing distinguishes computation from waiting.
     let data = &diagnosed.report.segments;
-    if data.segments.is_empty() {
+    // Processes that need not share work are uneven by nature.
+    let is_known = !diagnosed.report.run.are_unrelated();
+    let shown: Vec<_> = data.segments.iter().filter(|segment| is_known || segment.lost_ns != 0).collect();
+    if shown.is_empty() {
         return;
     }
     heading(page, "Segments that lose time", asked, "segments");
-    let shown: Vec<_> = data.segments.iter().collect();
     draw(page, data, &shown);
     for segment in &shown {
         let lost =
@@ -139,7 +141,8 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
         let iterations = of_loop.iterations_of(instance);
         let kinds = kinds(instance, iterations.len()).map_or_else(String::new, |kinds| format!(", {kinds}"));
         let n = units::counted(of_loop.accepted, "iteration", "iterations");
-        let text = format!("{}: {n}{kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
+        let each = if of_loop.accepted == 1 { "" } else { " each" };
+        let text = format!("{}: {n}{kinds}, {}{each}", loop_name(of_loop, 50), units::time(instance.mean_ns));
         let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));
