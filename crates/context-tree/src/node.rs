@@ -260,6 +260,29 @@ impl Node {
         self.body.duration()
     }
 
+    /// Adds the durations of another node to those of this one, as a profile.
+    pub(crate) fn absorb(&mut self, other: Node) {
+        if !matches!(self.body, Body::Profile { .. }) {
+            *self = std::mem::replace(self, Node::leaf(self.id, 0.0)).into_profile();
+        }
+        unite(self, other.into_profile());
+    }
+
+    /// Adds an instance of one location to a profile: by `add` what is inside, the sum of which `add` returns, and the
+    /// duration; `None` is that sum.
+    pub(crate) fn add_instance(&mut self, duration: Option<f64>, add: impl FnOnce(&mut Vec<Node>) -> f64) {
+        let Body::Profile { self_time, visits, children } = &mut self.body else { return };
+        let inside = add(children);
+        let duration = duration.unwrap_or(inside);
+        *self_time += duration - inside;
+        *visits += 1.0;
+        let Stats { n, sum, min, max } = &mut self.stats;
+        *n = (*n).max(1);
+        for value in [sum, min, max] {
+            *value += duration;
+        }
+    }
+
     /// Number of nodes, this one and those of averaged iterations included.
     pub fn n_nodes(&self) -> usize {
         1 + match &self.body {
@@ -369,13 +392,29 @@ impl LoopBody {
     }
 }
 
+/// The profile of an id in `into`, which stays sorted; an empty one if there was none.
+pub(crate) fn profile_of(into: &mut Vec<Node>, id: StaticId) -> &mut Node {
+    let at = match into.binary_search_by(|node| node.id.cmp(&id)) {
+        Ok(at) => at,
+        Err(at) => {
+            let body = Body::Profile { self_time: 0.0, visits: 0.0, children: Vec::new() };
+            into.insert(at, Node { id, stats: Stats::default(), body });
+            at
+        }
+    };
+    &mut into[at]
+}
+
 /// Adds the durations of a profile to those of the same id in `into`, which stays sorted.
 pub fn add_profile(into: &mut Vec<Node>, profile: Node) {
-    let at = match into.binary_search_by(|node| node.id.cmp(&profile.id)) {
-        Err(at) => return into.insert(at, profile),
-        Ok(at) => at,
-    };
-    let node = &mut into[at];
+    match into.binary_search_by(|node| node.id.cmp(&profile.id)) {
+        Err(at) => into.insert(at, profile),
+        Ok(at) => unite(&mut into[at], profile),
+    }
+}
+
+/// Adds the durations of one profile to those of another.
+fn unite(node: &mut Node, profile: Node) {
     let stats = &mut node.stats;
     // The same locations ran both: their durations add, the greatest at most to the sum of the greatest.
     stats.n = stats.n.max(profile.stats.n);

@@ -231,7 +231,6 @@ fn fold_short(node: &mut SampledNode, limit: Ticks) {
             kept.push(child);
             continue;
         }
-        let mut folded = child.into_folded();
         match kept.last_mut() {
             Some(SampledNode {
                 inside: Inside::Profile(before),
@@ -243,18 +242,13 @@ fn fold_short(node: &mut SampledNode, limit: Ticks) {
                 id,
                 ..
             }) if *id == StaticId::Folded => {
-                *continuity = (*continuity).max(folded.continuity);
-                *n_samples += folded.n_samples;
-                *has_recorded |= folded.has_recorded;
-                (*end, *last) = (folded.end, folded.last);
-                if let Inside::Profile(profile) = folded.inside {
-                    before.absorb(*profile);
-                }
+                *continuity = (*continuity).max(child.continuity);
+                *n_samples += child.n_samples;
+                *has_recorded |= child.has_recorded;
+                (*end, *last) = (child.end, child.last);
+                child.fold_into(before);
             }
-            _ => {
-                folded.id = StaticId::Folded;
-                kept.push(folded);
-            }
+            _ => kept.push(child.into_folded()),
         }
     }
     *children = kept;

@@ -4,7 +4,7 @@
 
 use super::{Inside, SampledNode, is_loop};
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide, learn};
-use crate::node::{LoopSource, Node, StaticId, add_profile};
+use crate::node::{LoopSource, StaticId};
 use ouzel_model::Ticks;
 use std::collections::BTreeMap;
 
@@ -99,9 +99,8 @@ fn split(
         source: flow.source(),
     };
     if verdict.becomes_profile {
-        node.inside = Inside::Ordered(children);
-        let profile = node.clone().into_profile();
-        node.inside = Inside::Profile(Box::new(profile));
+        let ordered = SampledNode { inside: Inside::Ordered(children), ..node.clone() };
+        node.inside = Inside::Profile(Box::new(ordered.into_profile()));
         return report;
     }
     let mut children = children.into_iter();
@@ -112,7 +111,9 @@ fn split(
         if iteration.is_accepted {
             accepted.extend(iteration_node(of_iteration));
         } else {
-            of_iteration.into_iter().for_each(|child| add_profile(&mut profiles, child.into_profile()));
+            of_iteration.into_iter().for_each(|child| {
+                child.add_to(&mut profiles);
+            });
         }
     }
     let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
@@ -155,14 +156,4 @@ pub(crate) fn learn_flows<'t>(
         (id, learn(sequences.iter().map(Vec::as_slice), source))
     };
     ControlFlows(sequences.into_iter().map(flow).collect())
-}
-
-impl Node {
-    /// Adds the durations of another node to those of this one, as a profile.
-    pub(super) fn absorb(&mut self, other: Node) {
-        let mut united = vec![std::mem::replace(self, Node::leaf(self.id, 0.0)).into_profile()];
-        let other = Node { id: self.id, ..other.into_profile() };
-        add_profile(&mut united, other);
-        *self = united.swap_remove(0);
-    }
 }

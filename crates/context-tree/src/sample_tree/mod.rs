@@ -35,7 +35,7 @@ pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths}
 
 use crate::cluster::cluster;
 use crate::merger::Merger;
-use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile};
+use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile, profile_of};
 use crate::run_length::{REJECTED, Runs};
 use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};
 use serde::{Deserialize, Serialize};
@@ -168,36 +168,67 @@ impl SampledNode {
             return self;
         }
         let SampledNode { first, last, start, end, n_samples, continuity, has_recorded, .. } = self;
-        let child = self.into_profile();
-        let profile = Node::profile(StaticId::Folded, 0.0, 1.0, vec![child]);
-        let inside = Inside::Profile(Box::new(profile));
+        let mut profiles = Vec::with_capacity(1);
+        self.fold_into(profile_of(&mut profiles, StaticId::Folded));
+        let inside = Inside::Profile(Box::new(profiles.swap_remove(0)));
         let id = StaticId::Folded;
         SampledNode { id, first, last, start, end, n_samples, continuity, has_recorded, inside }
     }
 
+    /// Adds only the durations to a profile of folded calls.
+    fn fold_into(self, folded: &mut Node) {
+        match self.inside {
+            Inside::Profile(profile) if self.id == StaticId::Folded => folded.absorb(*profile),
+            _ => folded.add_instance(None, |children| self.add_to(children)),
+        }
+    }
+
     /// Only the durations, by id.
     pub fn into_profile(self) -> Node {
-        let (id, duration) = (self.id, self.duration().0 as f64);
-        let mut children = Vec::new();
-        let add = |nodes: Vec<SampledNode>, children: &mut Vec<Node>| {
-            for node in nodes {
-                add_profile(children, node.into_profile());
-            }
-        };
         match self.inside {
-            Inside::Profile(profile) => return *profile,
-            Inside::Ordered(nodes) => add(nodes, &mut children),
-            Inside::Iterations { accepted, profiles, .. } => {
-                for iteration in accepted {
-                    if let Inside::Ordered(nodes) = iteration.inside {
-                        add(nodes, &mut children);
-                    }
-                }
-                profiles.into_iter().for_each(|profile| add_profile(&mut children, profile));
+            Inside::Profile(profile) => *profile,
+            _ => {
+                let mut profiles = Vec::with_capacity(1);
+                self.add_to(&mut profiles);
+                profiles.swap_remove(0)
             }
         }
-        let self_time = duration - children.iter().map(Node::duration).sum::<f64>();
-        Node::profile(id, self_time, 1.0, children)
+    }
+
+    /// Adds only the durations to those of the same id in `into`, which stays sorted; returns the sum of what was added.
+    ///
+    /// Durations are whole ticks, so sums do not depend on their order.
+    fn add_to(self, into: &mut Vec<Node>) -> f64 {
+        let (id, duration) = (self.id, self.duration().0 as f64);
+        let add = |nodes: Vec<SampledNode>, children: &mut Vec<Node>| -> f64 {
+            nodes.into_iter().map(|node| node.add_to(children)).sum()
+        };
+        match self.inside {
+            Inside::Profile(profile) => {
+                let duration = profile.duration();
+                add_profile(into, *profile);
+                return duration;
+            }
+            Inside::Ordered(nodes) => {
+                profile_of(into, id).add_instance(Some(duration), |children| add(nodes, children));
+            }
+            Inside::Iterations { accepted, profiles, .. } => {
+                profile_of(into, id).add_instance(Some(duration), |children| {
+                    let mut sum = 0.0;
+                    for iteration in accepted {
+                        if let Inside::Ordered(nodes) = iteration.inside {
+                            sum += add(nodes, children);
+                        }
+                    }
+                    for profile in profiles {
+                        sum += profile.duration();
+                        add_profile(children, profile);
+                    }
+                    sum
+                });
+            }
+        }
+        duration
     }
 
     /// The tree in relative form; iterations are clustered by `merger`, inner loops first.
