@@ -1,7 +1,7 @@
 //! The fold: enters and leaves, or samples where there are none, into trees; trees into clusters.
 
 use crate::align::{LookAhead, Order};
-use crate::assemble::Assembler;
+use crate::assemble::{Assembler, IterationClustering};
 use crate::builder::Builder;
 use crate::merger::{Merger, Over};
 use crate::output::{ContextTreesOutput, TreeGroup};
@@ -24,6 +24,8 @@ pub struct ContextTrees {
     pub period: Option<Ticks>,
     /// Which synchronisations end which parts of iterations, where those of one place are not alike.
     pub parts: Option<IterationParts>,
+    /// How iterations of enter and leave events are clustered.
+    pub iterations: IterationClustering,
 }
 
 impl Question for ContextTrees {
@@ -39,7 +41,7 @@ impl Question for ContextTrees {
             parts: parts
                 .map_or_else(Vec::new, |parts| PartRules::by_group(parts, cx, &peers, &self.semantics)),
             peers,
-            assembler: Arc::new(Assembler::new(cx.definitions, anchors)),
+            assembler: Arc::new(Assembler::new(cx.definitions, anchors, self.iterations)),
             paths: Arc::new(SampledPaths::new(cx.definitions, self.period)),
             period: self.period,
         })

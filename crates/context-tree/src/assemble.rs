@@ -29,6 +29,18 @@ pub struct Assembler {
     pub anchors: Vec<bool>,
     /// By region: whether the trace marks it as a loop.
     pub marked: Vec<bool>,
+    /// How iterations are clustered.
+    pub iterations: IterationClustering,
+}
+
+/// How the iterations of a loop of enters and leaves are clustered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum IterationClustering {
+    /// As they come, in bounded memory.
+    #[default]
+    Streamed,
+    /// All together at the end, by Algorithm 3 as printed: a reference, which keeps every iteration in memory.
+    AsPrinted,
 }
 
 /// A loop of one location that is not inside of another.
@@ -52,9 +64,9 @@ pub struct LoopRecord {
 
 impl Assembler {
     /// For the regions of a trace, given which of them synchronise.
-    pub fn new(definitions: &Definitions, anchors: Vec<bool>) -> Self {
+    pub fn new(definitions: &Definitions, anchors: Vec<bool>, iterations: IterationClustering) -> Self {
         let marked = definitions.regions.iter().map(|region| region.role == RegionRole::Loop).collect();
-        Assembler { anchors, marked }
+        Assembler { anchors, marked, iterations }
     }
 
     /// Whether a region synchronises.

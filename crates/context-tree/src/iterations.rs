@@ -8,6 +8,7 @@
 //!
 //! Deviation from Algorithm 3, which halves a sequence known as a whole: here the sequence is not.
 
+use crate::assemble::IterationClustering;
 use crate::cluster::{cluster, extremes};
 use crate::diff::ratio;
 use crate::merge::{Averages, SideWeights};
@@ -60,6 +61,8 @@ pub struct Iterations {
     row: Vec<f64>,
     /// When each iteration ended.
     pub rows: LoopRows,
+    /// Every iteration, if they are clustered together at the end.
+    kept: Vec<Node>,
 }
 
 /// Iterations that are alike.
@@ -97,6 +100,10 @@ impl Iterations {
         self.n += 1;
         self.n_tokens += new.columns.tokens.len() as u64;
         let rule = tools.merger.rule;
+        if tools.assembler.iterations == IterationClustering::AsPrinted {
+            let piece = Piece::new(new.columns, new.aux.clone(), new.duration, None);
+            self.kept.push(piece.tree(tools).clone());
+        }
         let mut new = Candidate { new, piece: None };
         let (nearest, at) = self.nearest(&mut new, tools);
         let is_close = nearest < rule.ratio_min || nearest / self.farthest < rule.ratio_relative;
@@ -268,6 +275,15 @@ impl Iterations {
         let cfg_source = LoopSource::TandemRepeat;
         let mut body =
             LoopBody { source, cfg_source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
+        if tools.assembler.iterations == IterationClustering::AsPrinted {
+            let printed = LoopBody::of_iterations(self.kept, source, &tools.merger);
+            let piece = |IterationCluster { n, tree }: IterationCluster| IterationCluster {
+                n,
+                tree: Piece::of_tree(tree.clone(), tree.duration()),
+            };
+            body.clusters = printed.clusters.into_iter().map(piece).collect();
+            body.map = printed.map;
+        }
         if u64::from(ITERATIONS_MAX) < self.n {
             body.reject_all(tools);
         }

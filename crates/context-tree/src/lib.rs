@@ -38,5 +38,6 @@ mod strip;
 mod tests;
 
 pub use analysis::{ContextTrees, ContextTreesFold};
+pub use assemble::IterationClustering;
 pub use node::{LoopSource, StaticId};
 pub use output::{ContextTreesOutput, IterationRow, LocationCluster, LoopInstance, LoopSummary, TreeGroup};

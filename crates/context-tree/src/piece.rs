@@ -103,7 +103,7 @@ impl Piece {
         Piece::of_tree(profile.into_node(StaticId::Iteration), duration)
     }
 
-    fn of_tree(tree: Node, duration: f64) -> Self {
+    pub(crate) fn of_tree(tree: Node, duration: f64) -> Self {
         Piece { duration, flat: None, n_nodes: tree.n_nodes() as u64, tree: OnceCell::from(Box::new(tree)) }
     }
 

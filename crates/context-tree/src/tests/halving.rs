@@ -1,7 +1,7 @@
 //! Iterations clustered as they come, beside Algorithm 3 as printed, which halves the whole sequence.
 
 use super::*;
-use crate::assemble::Assembler;
+use crate::assemble::{Assembler, IterationClustering};
 use crate::iterations::{Incoming, Iterations};
 use crate::piece::{IterationColumns, Tools};
 use crate::strip::{LEAVE, LOOPS};
@@ -13,7 +13,8 @@ const N_CALLS: usize = 4;
 /// The cluster of each iteration, numbered as they come: in the stream and as printed. An iteration is the times of its
 /// calls.
 fn both(iterations: &[[f64; N_CALLS]]) -> [Vec<u32>; 2] {
-    let assembler = Assembler { anchors: Vec::new(), marked: Vec::new() };
+    let assembler =
+        Assembler { anchors: Vec::new(), marked: Vec::new(), iterations: IterationClustering::Streamed };
     let merger = Merger::exact(&LookAhead, Over::Iterations);
     let tools = Tools { assembler: &assembler, merger };
     let tokens: Vec<u32> = (0..N_CALLS as u32).flat_map(|region| [region, LEAVE]).collect();
