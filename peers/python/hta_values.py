@@ -6,6 +6,7 @@ FOLDER has the traces of HTA's tests. Prints a line of JSON: a list of `{trace, 
 the last step out unless told otherwise; of traces with steps, only what does not depend on that is compared.
 """
 
+import gzip
 import json
 import logging
 import re
@@ -17,6 +18,9 @@ from pathlib import Path
 from hta.trace_analysis import TraceAnalysis
 
 TRACES = {"AlexNet": "hta-critical_path/alexnet", "DLRM, 8 ranks": "param-dlrm-8rank"}
+PATHS = {"AlexNet": "hta-critical_path/alexnet", "AlexNet, device ahead": "hta-critical_path/simple_add"}
+# The range that HTA's tests of its critical path look at.
+MEASURED = "[param|pytorch.model.alex_net|0|0|0|measure|forward]"
 
 
 def ouzel(program, *words):
@@ -69,6 +73,26 @@ def idle(hta, program, path):
         yield f"rank 0: idle time of stream {stream}", time, ours[str(stream)] / 1000
 
 
+def critical_path(program, path):
+    """The time that each resource bounds of the second measured pass, in HTA's words and ours."""
+    hta = analysis(path)
+    graph, _ = hta.critical_path_analysis(rank=0, annotation=MEASURED, instance_id=1)
+    theirs = graph.get_critical_path_breakdown().groupby("bound_by")["duration"].sum()
+    [file] = path.glob("*.json.gz")
+    with gzip.open(file) as text:
+        calls = [event for event in json.load(text)["traceEvents"] if event.get("ph") == "X"]
+    start = min(call["ts"] for call in calls)
+    measured = [call for call in calls if call["name"] == MEASURED][1]
+    begin, end = (round(1000 * (at - start)) for at in (measured["ts"], measured["ts"] + measured["dur"]))
+    ours = ouzel(program, "critical-path", str(file), "--time", f"{begin}ns..{end}ns")
+    bounds = {bound["bound"]: bound["total_ns"] / 1000 for bound in ours["bounds"]}
+    kernels = theirs.get("gpu_compute_bound", 0) + theirs.get("gpu_kernel_kernel_overhead", 0)
+    yield "measured pass: length of the critical path", theirs.sum(), ours["length_ns"] / 1000
+    yield "measured pass: critical path bound by the CPU", theirs.get("cpu_bound", 0), bounds["cpu"]
+    yield "measured pass: critical path bound by the GPU", kernels, bounds["gpu"]
+    yield "measured pass: critical path bound by launches", theirs.get("gpu_kernel_launch_overhead", 0), bounds["launch"]
+
+
 def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
@@ -79,6 +103,9 @@ def main():
         for of in [breakdown, kernels, idle]:
             rows = of(hta, program, path)
             said += [{"trace": name, "row": row, "hta": float(h), "ours": float(o)} for row, h, o in rows]
+    for name, below in PATHS.items():
+        rows = critical_path(program, folder / below)
+        said += [{"trace": name, "row": row, "hta": float(h), "ours": float(o)} for row, h, o in rows]
     print(json.dumps(said))
 
 
