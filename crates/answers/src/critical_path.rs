@@ -45,7 +45,7 @@ pub struct DeviceWhatIf {
 impl DeviceWhatIf {
     fn new(projection: &DeviceProjection, definitions: &Definitions) -> Self {
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
-        let tick_ns = 1e9 / definitions.clock.ticks_per_second as f64;
+        let step = projection.step_ns(definitions);
         let (run_time_ns, projected_run_time_ns) = (ns(projection.run), ns(projection.projected));
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         DeviceWhatIf {
@@ -53,8 +53,8 @@ impl DeviceWhatIf {
             projected_run_time_ns,
             gain_ns: signed(run_time_ns) - signed(projected_run_time_ns),
             n_changed: projection.n_changed,
-            step_ns: projection.step.map(|step| step.0 * tick_ns),
-            projected_step_ns: projection.step.map(|step| step.1 * tick_ns),
+            step_ns: step.map(|step| step.0),
+            projected_step_ns: step.map(|step| step.1),
         }
     }
 }

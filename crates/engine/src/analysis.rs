@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 /// 2. `merge` is associative and commutative over disjoint sets of locations, byte for byte once encoded;
 /// 3. chunk borders carry no meaning;
 /// 4. encoding and decoding a partial changes nothing;
-/// 5. an analysis gives the same result alone and together with others.
+/// 5. an analysis gives the same result alone and together with others;
+/// 8. compacting a partial at any time changes no output, see [`compact`](Analysis::compact).
 ///
 /// Analyses that pair locations keep two more, see [`Pairing`].
 pub trait Analysis: Send + Sync + 'static {
@@ -58,6 +59,11 @@ pub trait Analysis: Send + Sync + 'static {
         summary: &LocationSummary,
         into: &mut Self::Partial,
     );
+    /// Reduces what is complete to what [`finish`](Analysis::finish) needs of it: called between the locations that one
+    /// thread folds, so that a pass over many processes need not keep what each of them holds. By default nothing changes.
+    fn compact(&self, partial: &mut Self::Partial, cx: &SettleCx<'_>) {
+        let _ = (partial, cx);
+    }
     /// Call paths were renumbered.
     fn remap(&self, partial: &mut Self::Partial, remap: &Remap);
     /// Adds the locations of `from`, whose call paths are numbered like those of `into`.
@@ -161,12 +167,12 @@ pub struct LocationCx<'a> {
     pub completes_calls: bool,
 }
 
-/// What an analysis may know when it settles a bucket.
+/// What an analysis may know when it settles a bucket, or compacts a partial.
 #[derive(Debug, Clone, Copy)]
 pub struct SettleCx<'a> {
     /// The trace's definitions.
     pub definitions: &'a Definitions,
-    /// The call paths that the bucket refers to, in canonical order.
+    /// The call paths that the bucket or partial refers to; in canonical order when a bucket is settled.
     pub call_paths: &'a CallPathTree,
 }
 

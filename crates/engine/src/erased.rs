@@ -23,6 +23,7 @@ pub(crate) trait DynAnalysis: Send + Sync {
     fn begin(&self, cx: &LocationCx<'_>) -> Erased;
     fn fold(&self, local: &mut Erased, chunk: &EventChunk<'_>);
     fn end(&self, local: Erased, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut Erased);
+    fn compact(&self, partial: &mut Erased, cx: &SettleCx<'_>);
     fn remap(&self, partial: &mut Erased, remap: &Remap);
     fn merge(&self, into: &mut Erased, from: Erased);
     fn pairs_locations(&self) -> bool;
@@ -67,6 +68,9 @@ impl<A: Analysis> DynAnalysis for A {
     }
     fn end(&self, local: Erased, cx: &LocationCx<'_>, summary: &LocationSummary, into: &mut Erased) {
         Analysis::end(self, own(local), cx, summary, mutable(into));
+    }
+    fn compact(&self, partial: &mut Erased, cx: &SettleCx<'_>) {
+        Analysis::compact(self, mutable(partial), cx);
     }
     fn remap(&self, partial: &mut Erased, remap: &Remap) {
         Analysis::remap(self, mutable(partial), remap);

@@ -295,6 +295,11 @@ impl<'a> Folder<'a> {
         fold.end(outcome, vec![view, raw], wide, buffer);
     }
 
+    /// Reduces what is complete of the locations folded so far, see [`Analysis::compact`](crate::Analysis::compact).
+    pub fn compact(&mut self) {
+        self.set.compact(&mut self.partial, self.source.definitions());
+    }
+
     /// The state of every location folded.
     pub fn into_partial(self) -> Partial {
         self.partial

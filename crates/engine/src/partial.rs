@@ -137,6 +137,16 @@ impl Prepared {
         Ok(())
     }
 
+    /// Reduces what is complete in a partial, see [`Analysis::compact`](crate::Analysis::compact).
+    pub(crate) fn compact(&self, partial: &mut Partial, definitions: &Definitions) {
+        let mut slots = std::mem::take(&mut partial.slots);
+        for (member, slot) in self.members.iter().zip(&mut slots) {
+            let cx = SettleCx { definitions, call_paths: partial.call_paths_of(&**member) };
+            member.compact(slot, &cx);
+        }
+        partial.slots = slots;
+    }
+
     /// Numbers the call paths as every other partial of the same locations would.
     fn canonicalise(&self, partial: &mut Partial) {
         let (call_paths, remap) = std::mem::take(&mut partial.call_paths).into_canonical();

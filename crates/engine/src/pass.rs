@@ -11,7 +11,8 @@ use crate::partial::{Partial, PartialError};
 use crate::progress::Progress;
 use ouzel_files::memory::{self, LimitReached};
 use ouzel_model::{
-    Contents, Definitions, Filter, Level, LocationId, Notice, NoticeCode, Notices, TimeRange, TraceSource,
+    Contents, Definitions, Filter, Level, Location, LocationId, Notice, NoticeCode, Notices, TimeRange,
+    TraceSource,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -132,6 +133,7 @@ impl Prepared {
             let mut folder = Folder::new(source, self).watching_memory();
             for location in locations {
                 folder.fold(location, None);
+                folder.compact();
                 if folder.reached().is_some() {
                     break;
                 }
@@ -226,7 +228,9 @@ impl Prepared {
         is_full: &(dyn Fn() -> bool + Sync),
     ) -> Result<(Partial, Vec<LocationId>), PassError> {
         let n_workers = jobs.get().min(locations.len()).max(1);
-        let todo = runs(locations, |location| source.location_bytes(location), n_workers);
+        let owners = owners(source.definitions());
+        let owner_of = |location: LocationId| owners[location.index()];
+        let todo = runs(locations, |location| source.location_bytes(location), owner_of, n_workers);
         let next = AtomicUsize::new(0);
         let is_begun = AtomicBool::new(false);
         let is_over = || is_begun.load(Ordering::Relaxed) && is_full();
@@ -245,6 +249,7 @@ impl Prepared {
                 {
                     is_begun.store(true, Ordering::Relaxed);
                     folder.fold(*location, progress);
+                    folder.compact();
                     left = rest;
                 }
             }
@@ -310,17 +315,29 @@ fn report(
     Report { filter, outputs, coverage, locations, run_range, seen, notices }
 }
 
+/// For each location, the first location of its process: of the same rank, or of the same group where it has none.
+fn owners(definitions: &Definitions) -> Vec<u32> {
+    let mut firsts = BTreeMap::new();
+    let of = |(nth, location): (u32, &Location)| {
+        let owner = location.rank.ok_or(location.group);
+        *firsts.entry(owner).or_insert(nth)
+    };
+    (0..).zip(&definitions.locations).map(of).collect()
+}
+
 /// Cuts the locations into runs, each for one worker at a time, in the order in which they are handed out.
 ///
 /// Neighbours are folded together, so that an analysis that reduces neighbours (clusters of ranks) can do so in the
-/// worker. A location with much of the work goes first, in a run of its own; runs get shorter towards the end, so that
-/// no worker waits long for the last one.
+/// worker; so are the threads and streams of a process without much of the work, so that an analysis can reduce a process
+/// once all of it is read. A location with much of the work goes first, in a run of its own; runs get shorter towards the
+/// end, so that no worker waits long for the last one.
 fn runs(
     mut locations: Vec<LocationId>,
     bytes_of: impl Fn(LocationId) -> u64,
+    owner_of: impl Fn(LocationId) -> u32,
     n_workers: usize,
 ) -> Vec<Vec<LocationId>> {
-    locations.sort_unstable();
+    locations.sort_unstable_by_key(|&location| (owner_of(location), location));
     // One for each location: even an empty one is some work.
     let cost_of = |location: LocationId| bytes_of(location).saturating_add(1);
     let total: u64 = locations.iter().map(|&location| cost_of(location)).fold(0, u64::saturating_add);
@@ -330,11 +347,17 @@ fn runs(
     large.sort_by_key(|&location| (std::cmp::Reverse(cost_of(location)), location));
     let mut runs: Vec<Vec<LocationId>> = large.into_iter().map(|location| vec![location]).collect();
     let mut remaining: u64 = small.iter().map(|&location| cost_of(location)).sum();
+    let costs = |of: &[LocationId]| of.iter().map(|&location| cost_of(location)).sum::<u64>();
+    let of_owners = small.chunk_by(|&a, &b| owner_of(a) == owner_of(b));
+    let units = of_owners.flat_map(|unit| match costs(unit) <= total / share {
+        true => unit.chunks(unit.len()),
+        false => unit.chunks(1),
+    });
     let mut run = Vec::new();
     let mut cost = 0;
-    for location in small {
-        run.push(location);
-        cost += cost_of(location);
+    for unit in units {
+        run.extend_from_slice(unit);
+        cost += costs(unit);
         if remaining / share <= cost {
             remaining -= cost;
             cost = 0;
@@ -383,7 +406,7 @@ mod tests {
 
     fn cut(bytes: &[u64], n_workers: usize) -> Vec<Vec<usize>> {
         let locations = (0..bytes.len()).map(LocationId::from_index).collect();
-        let runs = runs(locations, |location| bytes[location.index()], n_workers);
+        let runs = runs(locations, |location| bytes[location.index()], |location| location.0, n_workers);
         runs.into_iter().map(|run| run.into_iter().map(LocationId::index).collect()).collect()
     }
 
@@ -406,6 +429,23 @@ mod tests {
         let mut all: Vec<usize> = runs.into_iter().flatten().collect();
         all.sort_unstable();
         assert!(all.into_iter().eq(0..100));
+    }
+
+    #[test]
+    fn a_process_is_one_run_if_it_has_little_of_the_work() {
+        let processes = |n_processes: u32, location: LocationId| location.0 % n_processes;
+        let cut = |n_processes| {
+            let locations = (0..120).map(LocationId).collect();
+            runs(locations, |_| 10, |location| processes(n_processes, location), 2)
+        };
+        for run in cut(30) {
+            let mut of: Vec<u32> = run.iter().map(|&location| processes(30, location)).collect();
+            assert!(of.is_sorted(), "{run:?}");
+            of.dedup();
+            assert_eq!(4 * of.len(), run.len(), "{run:?}");
+        }
+        // Two processes with half of the work each are divided.
+        assert!(4 < cut(2).len());
     }
 
     #[test]

@@ -4,13 +4,23 @@ use crate::ask::of_whole_run;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary, TreeGroup};
-use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, TimeRange};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, TimeRange};
 use ouzel_waits::accelerators::{
-    Accelerators, AcceleratorsOutput, DeviceChange, DeviceProjection, FoundSteps, StepError, StepsAsked,
+    Accelerators, AcceleratorsOutput, DeviceChange, DeviceProjection, FoundSteps, GapPieces, IdleCause,
+    IdleGap, Kernels, KernelsBy, KernelsOutput, KernelsPer, NO_LAUNCHES, StepError, StepsAsked, StreamIdle,
 };
 
 /// Iterations that a loop has at least for its iterations to be steps.
 const LEAST_ITERATIONS: u64 = 3;
+
+/// Why streams of accelerators have nothing to do.
+#[derive(Debug, Clone)]
+pub struct IdleByCause {
+    /// By rank and stream.
+    pub streams: Vec<StreamIdle>,
+    /// The longest gaps, longest first.
+    pub gaps: Vec<IdleGap>,
+}
 
 impl Trace {
     /// What accelerators do, with the steps of the trace. Where nothing marks steps and they are asked for, they are the
@@ -23,22 +33,80 @@ impl Trace {
         asked: &StepsAsked<'_>,
         options: &Options<'_>,
     ) -> Result<Answer<AcceleratorsOutput>, AskError> {
-        let definitions = self.definitions();
-        let mut notice = None;
-        let analysis = match Accelerators::new(definitions).with_steps(asked, definitions) {
-            Err(StepError::NotMarked) => {
-                let analysis = Accelerators::new(definitions);
-                let trees = self.context_trees(&Semantics::default(), &of_whole_run(options))?.output;
-                let found = found_steps(&trees, &analysis, definitions).ok_or(StepError::NotMarked)?;
-                notice = Some(found.notice());
-                analysis.with_found_steps(&found.steps)
-            }
-            marked => marked?,
-        };
+        let (analysis, notice) = self.with_steps(asked, options)?;
         let mut answer = self.ask(analysis, options)?;
         answer.output.select_steps(asked)?;
         answer.notices.extend(notice);
         Ok(answer)
+    }
+
+    /// What accelerators run: the same as [`AcceleratorsOutput::kernels`] of [`accelerators`](Trace::accelerators), in
+    /// memory that does not grow with the number of processes.
+    ///
+    /// # Errors
+    /// As [`accelerators`](Trace::accelerators).
+    pub fn kernels(
+        &self,
+        by: KernelsBy,
+        per: KernelsPer,
+        asked: &StepsAsked<'_>,
+        options: &Options<'_>,
+    ) -> Result<Answer<KernelsOutput>, AskError> {
+        let (analysis, notice) = self.with_steps(asked, options)?;
+        let answer = self.ask(Kernels::new(analysis, by, per, asked), options)?;
+        let Answer { output, coverage, run_range, mut notices } = answer;
+        notices.extend(notice);
+        Ok(Answer { output: output.of_steps(asked)?, coverage, run_range, notices })
+    }
+
+    /// Why streams have nothing to do, and the `n` longest gaps with what hosts did in them. Two passes; the second looks
+    /// only at threads, in these gaps.
+    ///
+    /// # Errors
+    /// As [`accelerators`](Trace::accelerators).
+    pub fn idle_by_cause(
+        &self,
+        n: usize,
+        asked: &StepsAsked<'_>,
+        options: &Options<'_>,
+    ) -> Result<Answer<IdleByCause>, AskError> {
+        let definitions = self.definitions();
+        let answer = self.accelerators(asked, options)?;
+        let answer = answer.map(|output| IdleByCause {
+            streams: output.idle(definitions),
+            gaps: output.longest_gaps(n, definitions),
+        });
+        let mut answer = answer;
+        let idle: Ticks = answer.output.streams.iter().map(|row| row.idle).sum();
+        let unknown: Ticks = answer.output.streams.iter().map(|row| row.of(IdleCause::Other)).sum();
+        if Ticks(0) < idle && unknown == idle {
+            answer.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, NO_LAUNCHES));
+        }
+        let pieces = GapPieces::new(&answer.output.gaps);
+        let Some(question) = pieces.question() else { return Ok(answer) };
+        let calls = self.ask(question, options)?.output;
+        Ok(answer.map(|mut output| {
+            pieces.add_host(&mut output.gaps, &calls);
+            output
+        }))
+    }
+
+    /// The analysis with the steps that are asked for, and a notice where they had to be found.
+    fn with_steps(
+        &self,
+        asked: &StepsAsked<'_>,
+        options: &Options<'_>,
+    ) -> Result<(Accelerators, Option<Notice>), AskError> {
+        let definitions = self.definitions();
+        match Accelerators::new(definitions).with_steps(asked, definitions) {
+            Err(StepError::NotMarked) => {
+                let analysis = Accelerators::new(definitions);
+                let trees = self.context_trees(&Semantics::default(), &of_whole_run(options))?.output;
+                let found = found_steps(&trees, &analysis, definitions).ok_or(StepError::NotMarked)?;
+                Ok((analysis.with_found_steps(&found.steps), Some(found.notice())))
+            }
+            marked => Ok((marked?, None)),
+        }
     }
 }
 

@@ -59,6 +59,7 @@ pub use ouzel_model as model;
 pub use ouzel_replay as replay;
 pub use ouzel_waits as waits;
 
+pub use accelerators::IdleByCause;
 pub use ask::{Answer, AskError, Beside, DelaysAndImpact, Diagnosed};
 pub use asked::Asked;
 pub use call_paths::CallPathError;

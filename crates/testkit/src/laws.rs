@@ -46,6 +46,8 @@ pub enum Law {
     Split,
     /// 7: settled buckets give the same output, and settle once.
     Settling,
+    /// 8: compacted partials give the same output.
+    Compacting,
     /// Any number of threads gives one answer.
     Threads,
     /// Parts of a selection add up to the whole.
@@ -321,7 +323,7 @@ where
         let whole = || self.merged(&set, locations.iter().map(|&l| self.fold(&set, self.trace, &[l])));
         let expected =
             Expected { bytes: encode(&set, whole()), text: self.finish(&set, &key, self.trace, whole()) };
-        self.check_merging(&set, &locations, &expected)?;
+        self.check_merging(&set, &key, &locations, &expected)?;
         self.check_chunks(&set, &key, &locations, &expected)?;
         self.check_encoding(&set, &key, &locations, &expected)?;
         self.check_company()?;
@@ -390,10 +392,21 @@ where
         format!("{text} {:?}", report.notices)
     }
 
-    /// Laws 1 and 2.
+    /// The same locations, compacted after each, encoded and decoded.
+    fn compacted(&self, set: &Prepared, locations: &[LocationId]) -> Partial {
+        let mut folder = Folder::new(self.trace, set);
+        for &location in locations {
+            folder.fold(location, None);
+            folder.compact();
+        }
+        set.decode(&encode(set, folder.into_partial())).expect("law 4 holds")
+    }
+
+    /// Laws 1, 2 and 8.
     fn check_merging(
         &self,
         set: &Prepared,
+        key: &Key<Q>,
         locations: &[LocationId],
         expected: &Expected,
     ) -> Result<(), Violation> {
@@ -425,6 +438,9 @@ where
             let groups = order.chunks(n).map(|group| self.fold(set, self.trace, group));
             let bytes = encode(set, self.merged(set, groups));
             expected.bytes_are(Law::Partition, &format!("{n} locations of {order:?} together"), &bytes)?;
+            let groups = order.chunks(n).map(|group| self.compacted(set, group));
+            let text = self.finish(set, key, self.trace, self.merged(set, groups));
+            expected.text_is(Law::Compacting, &format!("{n} locations of {order:?} compacted"), &text)?;
         }
         Ok(())
     }

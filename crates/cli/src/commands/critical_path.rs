@@ -40,7 +40,7 @@ or communication. --faster, --fused and --no-launch-cost replay hosts and stream
 together, and give the projected time of the run and of a step; ouzel what-if does so for code of hosts.")]
 pub struct CriticalPathArgs {
     /// Operations of this kernel, operator or scope FACTOR times as fast; may be repeated
-    #[arg(long, value_name = "NAME=FACTOR", value_parser = faster)]
+    #[arg(long, value_name = "NAME=FACTOR", value_parser = DeviceChange::faster)]
     pub faster: Vec<DeviceChange>,
 
     /// One launch for all kernels that follow each other in a stream
@@ -58,22 +58,6 @@ pub struct CriticalPathArgs {
     pub plot: PlotArgs,
 }
 
-/// A name and how many times as fast it is.
-fn faster(text: &str) -> Result<DeviceChange, String> {
-    let (name, factor) = text.rsplit_once('=').ok_or("expected NAME=FACTOR")?;
-    let factor = factor.parse::<f64>().ok().filter(|factor| (1e-3..=1e6).contains(factor));
-    let factor = factor.ok_or("the factor must be a number from 0.001 to 1,000,000")?;
-    Ok(DeviceChange::Faster { name: name.to_owned(), factor })
-}
-
-impl CriticalPathArgs {
-    fn changes(&self) -> Vec<DeviceChange> {
-        let fused = self.fused.then_some(DeviceChange::FusedLaunches);
-        let no_cost = self.no_launch_cost.then_some(DeviceChange::NoLaunchCost);
-        self.faster.iter().cloned().chain(fused).chain(no_cost).collect()
-    }
-}
-
 impl Question for CriticalPathArgs {
     fn run(&self, common: &Common) -> anyhow::Result<Outcome> {
         run(&Session::open(common)?, self)
@@ -83,7 +67,7 @@ impl Question for CriticalPathArgs {
 fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let answer = session.answer(Trace::critical_path)?;
-    let changes = args.changes();
+    let changes = DeviceChange::all(args.faster.clone(), args.fused, args.no_launch_cost);
     let what_if = match changes.is_empty() {
         true => None,
         false => Some(session.answer(|trace, options| trace.device_what_if(&changes, options))?.output),
@@ -115,9 +99,8 @@ fn write_what_if(session: &Session<'_>, projection: &DeviceProjection, page: &mu
         units::time(run)
     );
     page.text(0, &text, Paint::Plain);
-    if let Some((step, projected)) = projection.step {
-        let tick_ns = 1e9 / clock.ticks_per_second as f64;
-        let time = |ticks: f64| units::time((ticks * tick_ns).round() as u64);
+    if let Some((step, projected)) = projection.step_ns(session.definitions()) {
+        let time = |ns: f64| units::time(ns.round() as u64);
         page.text(
             0,
             &format!("A step would take {} instead of {}.", time(projected), time(step)),

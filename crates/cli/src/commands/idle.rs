@@ -15,7 +15,7 @@ use ouzel::analyses::Per as PerWhat;
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::idle::{IdleRegions, idle_time};
 use ouzel::model::{Definitions, Table};
-use ouzel::waits::accelerators::{IdleCause, StepsAsked, idle_table};
+use ouzel::waits::accelerators::{IdleCause, StepsAsked, gaps_table, idle_table};
 use ouzel_answers::{IdleAnswer, IdleCausesAnswer};
 use ouzel_plot::pictures;
 use std::sync::Arc;
@@ -39,7 +39,8 @@ collective operations. Nested calls count once. An accelerator stream is also id
 With --by cause only streams count, from their first operation to their last. Idle time is divided into: the
 host launches late; the host waits for a device; the stream waits for another one, for a copy or for other
 ranks; the next operation follows the one before; start-up; other. The parts add up to the idle time. A step
-has the gaps before the operations that it launches.")]
+has the gaps before the operations that it launches. The longest gaps follow, each with the call in which
+the thread that launches the next operation was for most of it.")]
 pub struct IdleArgs {
     /// Regions that count as waiting, separated by commas, e.g. 'MPI_Recv,MPI_Wait*'
     #[arg(long, value_name = "REGION,…", value_delimiter = ',')]
@@ -89,14 +90,45 @@ fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcom
     }
     let definitions = session.definitions();
     let asked = args.step.asked();
-    let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
-    let answer = answer.map(|output| output.idle(definitions));
+    let answer = session.answer(|trace, options| trace.idle_by_cause(N_GAPS, &asked, options))?;
     session.reply(
         &answer,
-        |output| IdleCausesAnswer::new(output, definitions),
-        |output| idle_table(output, definitions),
-        |output, page| write_causes(session, &idle_table(output, definitions), args, page),
+        |output| IdleCausesAnswer::new(&output.streams, definitions),
+        |output| idle_table(&output.streams, definitions),
+        |output, page| {
+            write_causes(session, &idle_table(&output.streams, definitions), args, page);
+            write_gaps(&gaps_table(&output.gaps, definitions), page);
+        },
     )
+}
+
+/// Gaps that are listed.
+const N_GAPS: usize = 8;
+
+fn write_gaps(table: &Table, page: &mut Page) {
+    if table.n_rows() == 0 {
+        return;
+    }
+    page.gap();
+    page.text(
+        0,
+        "The longest gaps, and where the thread that launches next was for most of each:",
+        Paint::Plain,
+    );
+    let column = |name: &str, title: &str| GridColumn::of(table, name, title);
+    let paths = table.values::<Vec<Arc<str>>>("call_path").iter();
+    let innermost = paths.map(|path| path.last().map_or_else(String::new, ToString::to_string));
+    let grid = Grid::default()
+        .with(column("rank", "rank"))
+        .with(column("stream", "stream"))
+        .with(column("start_ns", "at").optional(2))
+        .with(column("idle_ns", "idle"))
+        .with(column("cause", "cause"))
+        .with(column("cause_ns", "of it").optional(1))
+        .with(GridColumn::text("host in", innermost).painted(Paint::Name).shortened())
+        .with(column("host_share", "of the gap"))
+        .with(column("next", "then").naming().optional(3));
+    page.grid(0, &grid);
 }
 
 fn write_causes(session: &Session<'_>, table: &Table, args: &IdleArgs, page: &mut Page) {

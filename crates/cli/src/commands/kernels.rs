@@ -96,11 +96,16 @@ fn run(session: &Session<'_>, args: &KernelsArgs) -> anyhow::Result<Outcome> {
     let by = args.by.into();
     let per = if args.per.is_some() { KernelsPer::Step } else { KernelsPer::Run };
     let asked = StepsAsked { per_step: per == KernelsPer::Step, ..args.step.asked() };
-    let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
-    let answer = answer.map(|output| {
-        let over_time = args.over_time.map(|bins| output.over_time(bins, definitions));
-        KernelsOutput { over_time, ..output.kernels(by, per, definitions) }
-    });
+    let answer = match args.over_time {
+        None => session.answer(|trace, options| trace.kernels(by, per, &asked, options))?,
+        Some(bins) => {
+            let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
+            answer.map(|output| {
+                let over_time = Some(output.over_time(bins, definitions));
+                KernelsOutput { over_time, ..output.kernels(by, per, definitions) }
+            })
+        }
+    };
     let table = if args.over_time.is_some() { KernelsTable::OverTime } else { KernelsTable::Rows };
     session.reply(
         &answer,

@@ -21,7 +21,7 @@ use ouzel_context_tree::ContextTreesFold;
 use ouzel_efficiency::device::DeviceFold;
 use ouzel_engine::Catalogue;
 use ouzel_waits::Waits;
-use ouzel_waits::accelerators::Accelerators;
+use ouzel_waits::accelerators::{Accelerators, KernelsFold};
 
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
 pub(super) fn catalogue() -> Catalogue {
@@ -49,6 +49,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<TimelineFold>();
     catalogue.add::<Waits>();
     catalogue.add::<Accelerators>();
+    catalogue.add::<KernelsFold>();
     catalogue
 }
 

@@ -7,11 +7,12 @@
 
 use super::AcceleratorsOutput;
 use super::copies::overlap;
-use crate::devices::streams::DeviceProcess;
+use crate::devices::records::StreamCollective;
+use crate::devices::streams::{DeviceProcess, Stream};
 use ouzel_analyses::breakdown::{Activity, Intervals};
-use ouzel_analyses::paired_operations::n_members;
-use ouzel_model::{CollectiveOp, Definitions, LocationGroupId, LocationId, Ticks, WorldRank};
-use rustc_hash::FxHashMap;
+use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
+use ouzel_model::{CollectiveOp, CommId, Definitions, LocationGroupId, LocationId, Ticks, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -71,74 +72,122 @@ struct Sum {
     exposed: u64,
 }
 
+/// A collective on a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CollectiveSpan {
+    op: CollectiveOp,
+    comm: CommId,
+    bytes: u64,
+    start: Ticks,
+    end: Ticks,
+    /// The part in which its device computes.
+    hidden: u64,
+    is_selected: bool,
+}
+
+/// Which of the collectives belong together: the numbers of the members of each that has all of them.
+fn complete_instances(all: &[(LocationId, CollectiveSpan)], definitions: &Definitions) -> Vec<Vec<usize>> {
+    let member = |(op, (_, it)): (u32, &(LocationId, CollectiveSpan))| CollectiveMember {
+        op,
+        part: CollectivePart { op: it.op, comm: it.comm, root: None, arrived: it.start },
+        leave: it.end,
+        is_selected: true,
+    };
+    let members: Vec<CollectiveMember> = (0..).zip(all).map(member).collect();
+    let (found, _) = instances(&members, |op| all[op as usize].0, definitions);
+    let is_complete = |of: &Vec<CollectiveMember>| {
+        of.first().is_some_and(|it| n_members(definitions.communicator(it.part.comm)) <= of.len())
+    };
+    let found = found.into_iter().filter(is_complete);
+    found.map(|of| of.iter().map(|it| it.op as usize).collect()).collect()
+}
+
+/// The collectives of the selected streams, the most time first; and who comes late to them, by rank.
+pub(super) fn communication_rows(
+    collectives: &BTreeMap<LocationId, Vec<CollectiveSpan>>,
+    definitions: &Definitions,
+) -> (Vec<CommunicationRow>, Vec<Straggler>) {
+    let of_stream = |(&location, of): (&LocationId, &Vec<CollectiveSpan>)| -> Vec<_> {
+        of.iter().map(|it| (location, *it)).collect()
+    };
+    let all: Vec<(LocationId, CollectiveSpan)> = collectives.iter().flat_map(of_stream).collect();
+    let mut last_begins: Vec<Option<Ticks>> = vec![None; all.len()];
+    let mut stragglers: BTreeMap<(bool, Option<WorldRank>), Straggler> = BTreeMap::new();
+    for members in complete_instances(&all, definitions) {
+        let mut starts: Vec<Ticks> = members.iter().map(|&it| all[it].1.start).collect();
+        starts.sort_unstable_by_key(|start| Reverse(*start));
+        let (last, second) = (starts[0], starts.get(1).copied().unwrap_or(starts[0]));
+        let who = members.iter().find(|&&it| all[it].1.start == last).map(|&it| all[it].0);
+        for nth in members {
+            let (location, it) = all[nth];
+            last_begins[nth] = Some(last);
+            if !it.is_selected {
+                continue;
+            }
+            let rank = definitions.location(location).rank;
+            let none = Straggler { rank, n: 0, n_last: 0, late: Ticks(0) };
+            let of = stragglers.entry((rank.is_none(), rank)).or_insert(none);
+            of.n += 1;
+            if Some(location) == who && second < last {
+                of.n_last += 1;
+                of.late += last.since(second);
+            }
+        }
+    }
+    let mut sums: BTreeMap<(CollectiveOp, u64, u64), Sum> = BTreeMap::new();
+    for ((_, it), last) in all.iter().zip(last_begins).filter(|((_, it), _)| it.is_selected) {
+        let n = n_members(definitions.communicator(it.comm)) as u64;
+        let sum = sums.entry((it.op, n, it.bytes)).or_default();
+        let length = it.end.since(it.start).0;
+        sum.n += 1;
+        sum.total += length;
+        sum.waiting += last.map_or(0, |last| last.since(it.start).0.min(length));
+        sum.exposed += length - it.hidden;
+    }
+    let row = |((op, group_size, bytes), sum): ((CollectiveOp, u64, u64), Sum)| {
+        let ns = definitions.clock.ns_from_ticks(Ticks(sum.total - sum.waiting));
+        let rate = (0 < bytes && 0 < ns).then(|| bytes as f64 * sum.n as f64 / ns as f64);
+        CommunicationRow {
+            op,
+            group_size,
+            bytes,
+            n: sum.n,
+            total: Ticks(sum.total),
+            waiting: Ticks(sum.waiting),
+            exposed: Ticks(sum.exposed),
+            algorithm_gb_per_s: rate,
+            bus_gb_per_s: rate.map(|rate| rate * bus_factor(op, group_size)),
+        }
+    };
+    let mut rows: Vec<CommunicationRow> = sums.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.total));
+    (rows, stragglers.into_values().collect())
+}
+
 impl AcceleratorsOutput {
-    /// The collectives of the selected streams, the most time first; and who comes late to them, by rank.
-    pub fn communication(&self, definitions: &Definitions) -> (Vec<CommunicationRow>, Vec<Straggler>) {
-        let processes = self.processes(definitions);
-        let instances = self.collective_instances(&processes, definitions);
-        let mut last_begins: FxHashMap<(LocationId, u32), Ticks> = FxHashMap::default();
-        let mut stragglers: BTreeMap<(bool, Option<WorldRank>), Straggler> = BTreeMap::new();
-        for members in &instances {
-            let mut starts: Vec<Ticks> = members.iter().map(|it| it.start).collect();
-            starts.sort_unstable_by_key(|start| Reverse(*start));
-            let (last, second) = (starts[0], starts.get(1).copied().unwrap_or(starts[0]));
-            let who = members.iter().find(|it| it.start == last).map(|it| it.location);
-            for it in members {
-                last_begins.insert((it.location, it.collective.nth), last);
-                let is_selected = self.selected_of(it.location).has(it.start);
-                if !is_selected || !self.is_of_step(it.location, it.collective.nth as usize) {
-                    continue;
-                }
-                let rank = definitions.location(it.location).rank;
-                let none = Straggler { rank, n: 0, n_last: 0, late: Ticks(0) };
-                let of = stragglers.entry((rank.is_none(), rank)).or_insert(none);
-                of.n += 1;
-                if Some(it.location) == who && second < last {
-                    of.n_last += 1;
-                    of.late += last.since(second);
-                }
-            }
-        }
-        let computing = self.computing(&processes);
-        let mut sums: BTreeMap<(CollectiveOp, u64, u64), Sum> = BTreeMap::new();
-        for stream in processes.iter().flat_map(|process| &process.streams) {
-            let Some(details) = self.details(stream.location) else { continue };
-            for collective in &details.collectives {
-                let Some(it) = stream.operations.get(collective.nth as usize) else { continue };
-                if !self.counts(stream, collective.nth as usize) {
-                    continue;
-                }
-                let n = n_members(definitions.communicator(collective.comm)) as u64;
-                let bytes = collective.bytes_sent.max(collective.bytes_received);
-                let sum = sums.entry((collective.op, n, bytes)).or_default();
-                let last = last_begins.get(&(stream.location, collective.nth));
-                let length = it.end.since(it.start).0;
-                sum.n += 1;
-                sum.total += length;
-                sum.waiting += last.map_or(0, |last| last.since(it.start).0.min(length));
-                let hidden =
-                    computing.get(&stream.device).map_or(0, |of| overlap(of, (it.start.0, it.end.0)));
-                sum.exposed += length - hidden;
-            }
-        }
-        let row = |((op, group_size, bytes), sum): ((CollectiveOp, u64, u64), Sum)| {
-            let ns = definitions.clock.ns_from_ticks(Ticks(sum.total - sum.waiting));
-            let rate = (0 < bytes && 0 < ns).then(|| bytes as f64 * sum.n as f64 / ns as f64);
-            CommunicationRow {
-                op,
-                group_size,
-                bytes,
-                n: sum.n,
-                total: Ticks(sum.total),
-                waiting: Ticks(sum.waiting),
-                exposed: Ticks(sum.exposed),
-                algorithm_gb_per_s: rate,
-                bus_gb_per_s: rate.map(|rate| rate * bus_factor(op, group_size)),
-            }
+    /// Adds the collectives of a stream, those that are not selected too, as they may be of an instance that is.
+    pub(super) fn add_collective_spans(
+        &self,
+        collectives: &mut BTreeMap<LocationId, Vec<CollectiveSpan>>,
+        stream: &Stream<'_>,
+        computing: &BTreeMap<LocationGroupId, Intervals>,
+    ) {
+        let of_stream = self.details(stream.location).map_or(&[][..], |it| &it.collectives[..]);
+        let span = |collective: &StreamCollective| {
+            let it = stream.operations.get(collective.nth as usize)?;
+            Some(CollectiveSpan {
+                op: collective.op,
+                comm: collective.comm,
+                bytes: collective.bytes_sent.max(collective.bytes_received),
+                start: it.start,
+                end: it.end,
+                hidden: computing.get(&stream.device).map_or(0, |of| overlap(of, (it.start.0, it.end.0))),
+                is_selected: self.counts(stream, collective.nth as usize),
+            })
         };
-        let mut rows: Vec<CommunicationRow> = sums.into_iter().map(row).collect();
-        rows.sort_by_key(|row| Reverse(row.total));
-        (rows, stragglers.into_values().collect())
+        if !of_stream.is_empty() {
+            collectives.insert(stream.location, of_stream.iter().filter_map(span).collect());
+        }
     }
 
     /// When each device computes.

@@ -4,10 +4,11 @@
 //! power of two to the next.
 
 use super::AcceleratorsOutput;
-use super::names::is_pageable;
+use super::names::direction;
 use crate::devices::records::OperationValue;
 use ouzel_analyses::breakdown::Intervals;
-use ouzel_model::LocationId;
+use ouzel_model::{Definitions, LocationId, RegionId};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -56,7 +57,7 @@ pub struct CopySizes {
 }
 
 /// Bytes and time of copies with a size.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CopyRate {
     pub n: u64,
     pub bytes: u64,
@@ -70,20 +71,27 @@ impl CopyRate {
         self.ns += ns;
     }
 
+    fn merge(&mut self, from: CopyRate) {
+        self.n += from.n;
+        self.bytes = self.bytes.saturating_add(from.bytes);
+        self.ns += from.ns;
+    }
+
     /// 10⁹ bytes per second.
     pub fn gb_per_s(self) -> Option<f64> {
         (0 < self.ns && 0 < self.n).then(|| self.bytes as f64 / self.ns as f64)
     }
 }
 
-/// Sums over the copies of one direction.
-#[derive(Default)]
-struct CopySum {
+/// Sums over the copies of one name, or of one direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CopySum {
     n: u64,
     total_ns: u64,
     overlapped_ns: u64,
     sized: CopyRate,
-    max_gb_per_s: Option<f64>,
+    /// Bytes and time of the fastest.
+    fastest: Option<(u64, u64)>,
     n_pageable: Option<u64>,
     pageable: CopyRate,
     pinned: CopyRate,
@@ -92,74 +100,104 @@ struct CopySum {
 }
 
 /// A copy.
-pub(super) struct CopyFacts<'a> {
-    pub name: &'a str,
+pub(super) struct CopyFacts {
     pub ns: u64,
     pub overlapped_ns: u64,
     pub bytes: Option<u64>,
-    /// Whether the memory of the host is pageable, if the trace says so beside the name.
+    /// Whether the memory of the host is pageable, if the trace says so.
     pub pageable: Option<bool>,
 }
 
-/// Copies by direction, while they are counted.
-#[derive(Default)]
-pub(super) struct CopySums(BTreeMap<&'static str, CopySum>);
+/// The faster of two; of equally fast ones the larger.
+fn faster(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    let [by_a, by_b] = [(a, b), (b, a)].map(|(of, other)| u128::from(of.0) * u128::from(other.1));
+    if (by_a, a) < (by_b, b) { b } else { a }
+}
 
-impl CopySums {
+impl CopySum {
     /// Adds a copy.
-    pub fn add(&mut self, direction: &'static str, copy: &CopyFacts<'_>) {
-        let sum = self.0.entry(direction).or_default();
-        sum.n += 1;
-        sum.total_ns += copy.ns;
-        sum.overlapped_ns += copy.overlapped_ns;
-        let pageable = copy.pageable.or_else(|| is_pageable(copy.name));
-        if let Some(is_pageable) = pageable {
-            *sum.n_pageable.get_or_insert(0) += u64::from(is_pageable);
+    pub fn add(&mut self, copy: &CopyFacts) {
+        self.n += 1;
+        self.total_ns += copy.ns;
+        self.overlapped_ns += copy.overlapped_ns;
+        if let Some(is_pageable) = copy.pageable {
+            *self.n_pageable.get_or_insert(0) += u64::from(is_pageable);
         }
         let Some(bytes) = copy.bytes else { return };
-        sum.sized.add(bytes, copy.ns);
-        match pageable {
-            Some(true) => sum.pageable.add(bytes, copy.ns),
-            Some(false) => sum.pinned.add(bytes, copy.ns),
+        self.sized.add(bytes, copy.ns);
+        match copy.pageable {
+            Some(true) => self.pageable.add(bytes, copy.ns),
+            Some(false) => self.pinned.add(bytes, copy.ns),
             None => {}
         }
-        sum.sizes.entry(u64::BITS - bytes.leading_zeros()).or_default().add(bytes, copy.ns);
+        self.sizes.entry(u64::BITS - bytes.leading_zeros()).or_default().add(bytes, copy.ns);
         if 0 < copy.ns {
-            let rate = bytes as f64 / copy.ns as f64;
-            sum.max_gb_per_s = Some(sum.max_gb_per_s.map_or(rate, |max| max.max(rate)));
+            let own = (bytes, copy.ns);
+            self.fastest = Some(self.fastest.map_or(own, |fastest| faster(fastest, own)));
         }
     }
 
-    /// By direction, the most time first; and by direction and size.
-    pub fn rows(self) -> (Vec<Copies>, Vec<CopySizes>) {
-        let mut sizes = Vec::new();
-        let mut rows = Vec::new();
-        for (direction, sum) in self.0 {
-            sizes.extend(sum.sizes.iter().map(|(&digits, rate)| CopySizes {
-                direction,
-                from_bytes: digits.checked_sub(1).map_or(0, |digit| 1 << digit),
-                to_bytes: 1_u64.checked_shl(digits).unwrap_or(u64::MAX),
-                n: rate.n,
-                bytes: rate.bytes,
-                total_ns: rate.ns,
-                mean_gb_per_s: rate.gb_per_s(),
-            }));
-            rows.push(Copies {
-                direction,
-                n: sum.n,
-                bytes: sum.sized.bytes,
-                total_ns: sum.total_ns,
-                overlapped_ns: sum.overlapped_ns,
-                mean_gb_per_s: sum.sized.gb_per_s(),
-                max_gb_per_s: sum.max_gb_per_s,
-                n_pageable: sum.n_pageable,
-                pageable_gb_per_s: sum.pageable.gb_per_s(),
-                pinned_gb_per_s: sum.pinned.gb_per_s(),
-            });
+    /// Adds other copies.
+    pub fn merge(&mut self, from: &CopySum) {
+        self.n += from.n;
+        self.total_ns += from.total_ns;
+        self.overlapped_ns += from.overlapped_ns;
+        self.sized.merge(from.sized);
+        self.pageable.merge(from.pageable);
+        self.pinned.merge(from.pinned);
+        if let Some(n) = from.n_pageable {
+            *self.n_pageable.get_or_insert(0) += n;
         }
-        rows.sort_by_key(|row: &Copies| Reverse(row.total_ns));
-        (rows, sizes)
+        if let Some(own) = from.fastest {
+            self.fastest = Some(self.fastest.map_or(own, |fastest| faster(fastest, own)));
+        }
+        from.sizes.iter().for_each(|(&digits, rate)| self.sizes.entry(digits).or_default().merge(*rate));
     }
+
+    fn sizes(&self, direction: &'static str) -> Vec<CopySizes> {
+        let range = |(&digits, rate): (&u32, &CopyRate)| CopySizes {
+            direction,
+            from_bytes: digits.checked_sub(1).map_or(0, |digit| 1 << digit),
+            to_bytes: 1_u64.checked_shl(digits).unwrap_or(u64::MAX),
+            n: rate.n,
+            bytes: rate.bytes,
+            total_ns: rate.ns,
+            mean_gb_per_s: rate.gb_per_s(),
+        };
+        self.sizes.iter().map(range).collect()
+    }
+
+    fn row(&self, direction: &'static str) -> Copies {
+        Copies {
+            direction,
+            n: self.n,
+            bytes: self.sized.bytes,
+            total_ns: self.total_ns,
+            overlapped_ns: self.overlapped_ns,
+            mean_gb_per_s: self.sized.gb_per_s(),
+            max_gb_per_s: self.fastest.map(|(bytes, ns)| bytes as f64 / ns as f64),
+            n_pageable: self.n_pageable,
+            pageable_gb_per_s: self.pageable.gb_per_s(),
+            pinned_gb_per_s: self.pinned.gb_per_s(),
+        }
+    }
+}
+
+/// By direction, the most time first; and by direction and size.
+pub(super) fn copy_rows(
+    of_regions: &BTreeMap<RegionId, CopySum>,
+    definitions: &Definitions,
+) -> (Vec<Copies>, Vec<CopySizes>) {
+    let mut sums: BTreeMap<&'static str, CopySum> = BTreeMap::new();
+    for (&region, sum) in of_regions {
+        if let Some(direction) = direction(&definitions.region(region).name) {
+            sums.entry(direction).or_default().merge(sum);
+        }
+    }
+    let sizes = sums.iter().flat_map(|(direction, sum)| sum.sizes(direction)).collect();
+    let mut rows: Vec<Copies> = sums.iter().map(|(direction, sum)| sum.row(direction)).collect();
+    rows.sort_by_key(|row| Reverse(row.total_ns));
+    (rows, sizes)
 }
 
 impl AcceleratorsOutput {
@@ -186,14 +224,14 @@ mod tests {
 
     #[test]
     fn copies_by_size_and_memory_add_up_to_all() {
-        let mut sums = CopySums::default();
-        let copy = |name, bytes, ns| CopyFacts { name, ns, overlapped_ns: ns / 2, bytes, pageable: None };
-        sums.add("host_to_device", &copy("Memcpy HtoD (Pageable -> Device)", Some(1000), 100));
-        sums.add("host_to_device", &copy("Memcpy HtoD (Pinned -> Device)", Some(3000), 100));
-        sums.add("host_to_device", &copy("Memcpy HtoD (Pinned -> Device)", Some(0), 10));
-        sums.add("host_to_device", &copy("[memcpy]", None, 10));
-        let (rows, sizes) = sums.rows();
-        let row = &rows[0];
+        let (mut pageable, mut sum) = (CopySum::default(), CopySum::default());
+        let copy = |bytes, ns, pageable| CopyFacts { ns, overlapped_ns: ns / 2, bytes, pageable };
+        pageable.add(&copy(Some(1000), 100, Some(true)));
+        sum.add(&copy(Some(3000), 100, Some(false)));
+        sum.add(&copy(Some(0), 10, Some(false)));
+        sum.add(&copy(None, 10, None));
+        sum.merge(&pageable);
+        let (row, sizes) = (sum.row("host_to_device"), sum.sizes("host_to_device"));
         assert_eq!(
             (row.n, row.bytes, row.total_ns, row.overlapped_ns, row.n_pageable),
             (4, 4000, 220, 110, Some(1))
@@ -202,5 +240,17 @@ mod tests {
         assert_eq!(row.pinned_gb_per_s, Some(3000.0 / 110.0));
         let ranges: Vec<_> = sizes.iter().map(|it| (it.from_bytes, it.to_bytes, it.n, it.bytes)).collect();
         assert_eq!(ranges, [(0, 1, 1, 0), (512, 1024, 1, 1000), (2048, 4096, 1, 3000)]);
+    }
+
+    #[test]
+    fn the_fastest_copy_does_not_depend_on_the_order() {
+        let copies = [(1000, 100), (3000, 300), (10, 2), (0, 5)];
+        for a in copies {
+            for b in copies {
+                assert_eq!(faster(a, b), faster(b, a));
+            }
+        }
+        assert_eq!(faster((1000, 100), (3000, 300)), (3000, 300));
+        assert_eq!(faster((1000, 100), (10, 2)), (1000, 100));
     }
 }

@@ -190,25 +190,46 @@ impl AcceleratorsOutput {
         definitions: &Definitions,
         mut f: impl FnMut(LocationId, usize, IdleCause, Ticks),
     ) {
-        let soon = Ticks(definitions.clock.ticks_per_second / SOON_PER_SECOND);
         for process in self.processes(definitions) {
-            let events = StreamEvents::new(&process);
-            let mut found = DeviceWaits::default();
-            host::add(&mut found, &process, &events);
-            let hosts = self.host_pieces(&process, &found.waits);
-            for stream in &process.streams {
-                let selected = self.selected_of(stream.location);
-                for_operations(&process, &events, stream, |_, gap| {
-                    let nth = gap.nth;
-                    if !selected.location || !self.is_of_step(stream.location, nth) {
-                        return;
-                    }
-                    self.split(&process, &hosts, (stream, gap), soon, |cause, start, end| {
-                        let range = selected.clip(TimeRange { start, end });
-                        f(stream.location, nth, cause, range.end.since(range.start));
-                    });
+            self.for_idle_of(&process, definitions, &mut f);
+        }
+    }
+
+    /// The same of one process.
+    pub(super) fn for_idle_of(
+        &self,
+        process: &DeviceProcess<'_>,
+        definitions: &Definitions,
+        mut f: impl FnMut(LocationId, usize, IdleCause, Ticks),
+    ) {
+        self.for_idle_parts(process, definitions, |stream, nth, cause, range| {
+            f(stream, nth, cause, range.end.since(range.start));
+        });
+    }
+
+    /// The same with the time of each part; the parts of a gap come one after the other, in order.
+    pub(super) fn for_idle_parts(
+        &self,
+        process: &DeviceProcess<'_>,
+        definitions: &Definitions,
+        mut f: impl FnMut(LocationId, usize, IdleCause, TimeRange),
+    ) {
+        let soon = Ticks(definitions.clock.ticks_per_second / SOON_PER_SECOND);
+        let events = StreamEvents::new(process);
+        let mut found = DeviceWaits::default();
+        host::add(&mut found, process, &events);
+        let hosts = self.host_pieces(process, &found.waits);
+        for stream in &process.streams {
+            let selected = self.selected_of(stream.location);
+            for_operations(process, &events, stream, |_, gap| {
+                let nth = gap.nth;
+                if !selected.location || !self.is_of_step(stream.location, nth) {
+                    return;
+                }
+                self.split(process, &hosts, (stream, gap), soon, |cause, start, end| {
+                    f(stream.location, nth, cause, selected.clip(TimeRange { start, end }));
                 });
-            }
+            });
         }
     }
 

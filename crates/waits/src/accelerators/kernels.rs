@@ -5,23 +5,24 @@
 
 use super::AcceleratorsOutput;
 use super::communication::{CommunicationRow, Straggler};
-use super::copies::{Copies, CopyFacts, CopySizes, CopySums, overlap};
+use super::copies::{Copies, CopyFacts, CopySizes, CopySum, overlap};
+use super::lengths::LengthCounts;
 use super::memory::{MemoryRow, OperatorMemoryRow};
-use super::names::{CallerKind, caller_kind, direction};
+use super::names::{CallerKind, caller_kind, is_pageable};
 use super::over_time::{DelayRange, KernelsOverTime, QueueLength};
 use super::queues::{LaunchDelay, StreamQueue};
-use super::shapes::{LaunchShapeSummary, ShapeSums};
+use super::shapes::LaunchShapeSummary;
 use super::step_rows::StepRow;
 use crate::devices::records::{DeviceOperation, OperationValue};
 use crate::devices::streams::{CallPlace, DeviceProcess, Stream};
 use ouzel_analyses::breakdown::{Activity, Intervals};
-use ouzel_model::{CallPathId, Definitions, LaunchShape, LocationGroupId, LocationId, Ticks};
-use std::cmp::Reverse;
+use ouzel_model::{CallPathId, Definitions, LocationGroupId, RegionId, Ticks};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What an operation does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum KernelType {
     /// It computes.
     Computation,
@@ -52,7 +53,7 @@ impl KernelType {
 }
 
 /// What operations are grouped by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum KernelsBy {
     /// Their own name.
     #[default]
@@ -75,7 +76,7 @@ impl KernelsBy {
 }
 
 /// Whether rows are of the whole run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum KernelsPer {
     /// They are.
     #[default]
@@ -105,17 +106,24 @@ pub struct Durations {
 
 impl Durations {
     /// Those of one operation at least.
-    fn new(mut ns: Vec<u64>) -> Option<Self> {
-        ns.sort_unstable();
-        let (n, min_ns, max_ns) = (ns.len(), *ns.first()?, *ns.last()?);
-        let total: u128 = ns.iter().map(|&ns| u128::from(ns)).sum();
+    pub(super) fn new(lengths: &LengthCounts) -> Option<Self> {
+        let (mut n, mut total) = (0_u64, 0_u128);
+        let mut extremes = None;
+        for (ns, count) in lengths.iter() {
+            n += count;
+            total += u128::from(ns) * u128::from(count);
+            extremes = Some((extremes.map_or(ns, |(first, _)| first), ns));
+        }
+        let (min_ns, max_ns) = extremes?;
         let mean_ns = total as f64 / n as f64;
-        let squares: f64 = ns.iter().map(|&ns| (ns as f64 - mean_ns).powi(2)).sum();
+        let squares: f64 =
+            lengths.iter().map(|(ns, count)| count as f64 * (ns as f64 - mean_ns).powi(2)).sum();
+        let middle = [(n - 1) / 2, n / 2].map(|place| lengths.at(place).unwrap_or(max_ns) as f64);
         Some(Durations {
-            n: n as u64,
+            n,
             total_ns: u64::try_from(total).unwrap_or(u64::MAX),
             mean_ns,
-            median_ns: f64::midpoint(ns[(n - 1) / 2] as f64, ns[n / 2] as f64),
+            median_ns: f64::midpoint(middle[0], middle[1]),
             min_ns,
             max_ns,
             std_ns: if n < 2 { 0.0 } else { (squares / (n - 1) as f64).sqrt() },
@@ -139,7 +147,7 @@ pub struct KernelRow {
 }
 
 /// Kernels that run shorter than the call that launches them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ShortKernels {
     /// How many.
     pub n: u64,
@@ -147,6 +155,14 @@ pub struct ShortKernels {
     pub total_ns: u64,
     /// How long their launches take.
     pub launch_ns: u64,
+}
+
+impl ShortKernels {
+    pub(super) fn merge(&mut self, from: ShortKernels) {
+        self.n += from.n;
+        self.total_ns += from.total_ns;
+        self.launch_ns += from.launch_ns;
+    }
 }
 
 /// What the streams of the selection run.
@@ -202,7 +218,7 @@ pub(super) struct Selected<'a> {
     pub stream: &'a Stream<'a>,
     pub nth: usize,
     pub it: &'a DeviceOperation,
-    kind: KernelType,
+    pub kind: KernelType,
     pub ns: u64,
 }
 
@@ -212,103 +228,15 @@ impl Selected<'_> {
         self.kind == KernelType::Memory
     }
 
-    fn launch(&self) -> Option<CallPlace> {
+    pub fn launch(&self) -> Option<CallPlace> {
         self.stream.launches[self.nth]
     }
 }
 
-/// By step, name and type.
-type Groups = BTreeMap<(Option<u64>, Option<Arc<str>>, KernelType), Group>;
-
 /// When each device computes.
 type Computing = BTreeMap<LocationGroupId, Intervals>;
 
-#[derive(Default)]
-struct Group {
-    ns: Vec<u64>,
-    shapes: ShapeSums,
-}
-
-impl Group {
-    fn add(&mut self, ns: u64, shape: Option<LaunchShape>) {
-        self.ns.push(ns);
-        self.shapes.add(shape, ns);
-    }
-}
-
 impl AcceleratorsOutput {
-    /// What the selected streams run, an operation in the time range in which it begins.
-    pub fn kernels(&self, by: KernelsBy, per: KernelsPer, definitions: &Definitions) -> KernelsOutput {
-        let processes = self.processes(definitions);
-        let (mut kernels, mut groups) = (Groups::new(), Groups::new());
-        let mut copies = CopySums::default();
-        let computing = self.computing(&processes);
-        let mut short = ShortKernels::default();
-        for process in &processes {
-            for stream in &process.streams {
-                self.for_selected(stream, definitions, |op| {
-                    let name = self.name(op.it.path, definitions);
-                    if let Some(name) = name.as_deref() {
-                        self.add_copy(&mut copies, &op, name, &computing, definitions);
-                    }
-                    self.add_short(&mut short, process, &op, definitions);
-                    let launch = || op.launch().map(|place| process.call(place).path);
-                    let group = match by {
-                        KernelsBy::Kernel => name.clone(),
-                        _ => launch().and_then(|path| self.caller(path, by, definitions)),
-                    };
-                    let step = match per {
-                        KernelsPer::Run => None,
-                        KernelsPer::Step => self.steps.of(stream.location, op.nth),
-                    };
-                    let shape = self.shape(stream.location, op.nth);
-                    groups.entry((step, group, op.kind)).or_default().add(op.ns, shape);
-                    kernels.entry((None, name, op.kind)).or_default().add(op.ns, shape);
-                });
-            }
-        }
-        let mut types: BTreeMap<KernelType, u64> = BTreeMap::new();
-        for ((_, _, kind), group) in &kernels {
-            let sum = types.entry(*kind).or_default();
-            *sum = group.ns.iter().fold(*sum, |sum, &ns| sum.saturating_add(ns));
-        }
-        let kernels = rows(kernels);
-        let (communication, stragglers) = self.communication(definitions);
-        let (copies, copy_sizes) = copies.rows();
-        let (memory, memory_operators) = self.memory(definitions);
-        KernelsOutput {
-            groups: rows(groups),
-            kernels,
-            by,
-            per,
-            steps: self.step_rows(definitions),
-            types: types.into_iter().collect(),
-            queues: self.queues(&processes, definitions),
-            launch_delays: self.launch_delays(&processes, definitions),
-            copies,
-            copy_sizes,
-            queue_lengths: self.queue_lengths(&processes, definitions),
-            delay_ranges: self.delay_ranges(&processes, definitions),
-            over_time: None,
-            memory,
-            memory_operators,
-            short,
-            communication,
-            stragglers,
-        }
-    }
-
-    /// Calls `f` with the stream, place and length of each selected operation.
-    pub(super) fn for_each_operation(
-        &self,
-        definitions: &Definitions,
-        mut f: impl FnMut(LocationId, usize, u64),
-    ) {
-        for stream in self.processes(definitions).iter().flat_map(|process| &process.streams) {
-            self.for_selected(stream, definitions, |op| f(stream.location, op.nth, op.ns));
-        }
-    }
-
     pub(super) fn for_selected(
         &self,
         stream: &Stream<'_>,
@@ -333,42 +261,43 @@ impl AcceleratorsOutput {
         path: CallPathId,
         by: KernelsBy,
         definitions: &Definitions,
-    ) -> Option<Arc<str>> {
+    ) -> Option<RegionId> {
         let wanted = if by == KernelsBy::Scope { CallerKind::Scope } else { CallerKind::Operator };
         let mut at = path;
         while let Some(region) = self.call_paths.region(at) {
-            let region = definitions.region(region);
-            if caller_kind(region) == wanted {
-                return Some(region.name.clone());
+            if caller_kind(definitions.region(region)) == wanted {
+                return Some(region);
             }
             at = self.call_paths.parent(at);
         }
         None
     }
 
-    fn add_copy(
+    pub(super) fn add_copy(
         &self,
-        copies: &mut CopySums,
+        copies: &mut BTreeMap<RegionId, CopySum>,
+        region: RegionId,
         op: &Selected<'_>,
-        name: &str,
         computing: &Computing,
         definitions: &Definitions,
     ) {
-        let Some(direction) = direction(name).filter(|_| op.is_memory()) else { return };
+        if !op.is_memory() {
+            return;
+        }
         let value = |wanted| self.value(op.stream.location, op.nth, wanted);
         let range = (op.it.start.0, op.it.end.0);
         let overlapped = computing.get(&op.stream.device).map_or(0, |of| overlap(of, range));
+        let is_pageable = || is_pageable(&definitions.region(region).name);
         let copy = CopyFacts {
-            name,
             ns: op.ns,
             overlapped_ns: definitions.clock.ns_from_ticks(Ticks(overlapped)),
             bytes: value(OperationValue::Bytes),
-            pageable: value(OperationValue::Pageable).map(|it| it == 1),
+            pageable: value(OperationValue::Pageable).map(|it| it == 1).or_else(is_pageable),
         };
-        copies.add(direction, &copy);
+        copies.entry(region).or_default().add(&copy);
     }
 
-    fn add_short(
+    pub(super) fn add_short(
         &self,
         short: &mut ShortKernels,
         process: &DeviceProcess<'_>,
@@ -384,14 +313,4 @@ impl AcceleratorsOutput {
             short.launch_ns += launch_ns;
         }
     }
-}
-
-fn rows(groups: Groups) -> Vec<KernelRow> {
-    let row = |((step, name, kind), group): ((_, _, _), Group)| {
-        let shape = group.shapes.summary();
-        Some(KernelRow { step, name, kind, durations: Durations::new(group.ns)?, shape })
-    };
-    let mut rows: Vec<KernelRow> = groups.into_iter().filter_map(row).collect();
-    rows.sort_by_key(|row| (row.step.is_none(), row.step, Reverse(row.durations.total_ns)));
-    rows
 }

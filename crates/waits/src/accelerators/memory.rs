@@ -3,9 +3,11 @@
 //! The counters are those of PyTorch's caching allocator: what it has given, and what it holds of the device. What it
 //! holds and has not given is in its cache, or lost to fragmentation; the trace does not say which.
 
+use super::sums::{RankKey, merge_maps};
 use super::{AcceleratorsOutput, KernelsBy};
 use crate::devices::records::MemoryChange;
-use ouzel_model::{Definitions, Ticks, WorldRank};
+use ouzel_model::{Definitions, LocationId, RegionId, Ticks, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,83 +58,103 @@ pub struct OperatorMemoryRow {
     pub peak_allocated_bytes: u64,
 }
 
-/// By rank and place.
-type ByPlace<T> = BTreeMap<(bool, Option<WorldRank>, u32), T>;
+/// When most was given. The order is that of the peaks: more, earlier, the last that is recorded then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct MemoryPeak {
+    allocated: u64,
+    at: Reverse<Ticks>,
+    /// Of which location, and which of its changes.
+    place: (LocationId, u32),
+    reserved: Option<u64>,
+    operator: Option<RegionId>,
+}
 
-#[derive(Default)]
+/// Changes by one operator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct OperatorSum {
     n: [u64; 2],
     bytes: [u64; 2],
     peak: u64,
 }
 
-impl AcceleratorsOutput {
-    /// Memory by rank and place; and by operator, the highest peak first.
-    pub(super) fn memory(&self, definitions: &Definitions) -> (Vec<MemoryRow>, Vec<OperatorMemoryRow>) {
-        let mut changes: ByPlace<Vec<MemoryChange>> = BTreeMap::new();
-        for (&location, records) in &self.records {
-            let rank = definitions.location(location).rank;
-            for change in &records.details.memory {
-                if self.selected_of(location).has(change.at) {
-                    changes.entry((rank.is_none(), rank, change.pool)).or_default().push(*change);
-                }
-            }
+impl OperatorSum {
+    fn merge(&mut self, from: OperatorSum) {
+        for side in 0..2 {
+            self.n[side] += from.n[side];
+            self.bytes[side] = self.bytes[side].saturating_add(from.bytes[side]);
         }
-        let (mut rows, mut operators) = (Vec::new(), Vec::new());
-        for ((_, rank, pool), mut of_place) in changes {
-            of_place.sort_by_key(|change| change.at);
-            let Some(place) = self.kept.pools().get(pool as usize).cloned() else { continue };
-            rows.extend(self.memory_row((rank, place.clone()), &of_place, definitions));
-            operators.extend(self.operator_rows((rank, place), &of_place, definitions));
+        self.peak = self.peak.max(from.peak);
+    }
+}
+
+/// Changes of the memory of one place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PoolSums {
+    peak: Option<MemoryPeak>,
+    reserved: Option<u64>,
+    operators: BTreeMap<Option<RegionId>, OperatorSum>,
+}
+
+impl PoolSums {
+    fn add(&mut self, change: &MemoryChange, place: (LocationId, u32), operator: Option<RegionId>) {
+        let peak = MemoryPeak {
+            allocated: change.allocated,
+            at: Reverse(change.at),
+            place,
+            reserved: change.reserved,
+            operator,
+        };
+        self.peak = self.peak.max(Some(peak));
+        self.reserved = self.reserved.max(change.reserved);
+        let sum = self.operators.entry(operator).or_default();
+        sum.peak = sum.peak.max(change.allocated);
+        if let Some(by) = change.change.filter(|by| *by != 0) {
+            let side = usize::from(by < 0);
+            sum.n[side] += 1;
+            sum.bytes[side] = sum.bytes[side].saturating_add(by.unsigned_abs());
         }
-        (rows, operators)
     }
 
-    fn memory_row(
-        &self,
-        (rank, place): (Option<WorldRank>, Arc<str>),
-        changes: &[MemoryChange],
-        definitions: &Definitions,
-    ) -> Option<MemoryRow> {
-        let peak = changes.iter().max_by_key(|change| (change.allocated, Reverse(change.at)))?;
-        let given = |change: &&MemoryChange| change.change.is_some_and(|it| 0 < it);
-        let taken = |change: &&MemoryChange| change.change.is_some_and(|it| it < 0);
+    /// Adds the changes of other locations.
+    pub fn merge(&mut self, from: PoolSums) {
+        self.peak = self.peak.max(from.peak);
+        self.reserved = self.reserved.max(from.reserved);
+        merge_maps(&mut self.operators, from.operators, OperatorSum::merge);
+    }
+
+    fn row(&self, rank: Option<WorldRank>, place: Arc<str>, definitions: &Definitions) -> Option<MemoryRow> {
+        let peak = self.peak?;
         let unused = |reserved: u64| {
             (peak.allocated <= reserved && 0 < reserved)
                 .then(|| (reserved - peak.allocated) as f64 / reserved as f64)
         };
+        let n = |side: usize| self.operators.values().map(|sum| sum.n[side]).sum();
+        let allocated = self.operators.values().map(|sum| sum.bytes[0]);
         Some(MemoryRow {
             rank,
             place,
-            n_allocations: changes.iter().filter(given).count() as u64,
-            n_releases: changes.iter().filter(taken).count() as u64,
-            allocated_bytes: changes
-                .iter()
-                .filter(given)
-                .map(|it| it.change.unwrap_or(0).unsigned_abs())
-                .sum(),
+            n_allocations: n(0),
+            n_releases: n(1),
+            allocated_bytes: allocated.fold(0, u64::saturating_add),
             peak_allocated_bytes: peak.allocated,
-            peak_at: peak.at,
-            peak_operator: self.caller(peak.path, KernelsBy::Operator, definitions),
-            peak_reserved_bytes: changes.iter().filter_map(|change| change.reserved).max(),
+            peak_at: peak.at.0,
+            peak_operator: peak.operator.map(|region| definitions.region(region).name.clone()),
+            peak_reserved_bytes: self.reserved,
             fragmentation: peak.reserved.and_then(unused),
         })
     }
 
+    /// By operator, the highest peak first.
     fn operator_rows(
         &self,
-        (rank, place): (Option<WorldRank>, Arc<str>),
-        changes: &[MemoryChange],
+        rank: Option<WorldRank>,
+        place: &Arc<str>,
         definitions: &Definitions,
     ) -> Vec<OperatorMemoryRow> {
         let mut sums: BTreeMap<Option<Arc<str>>, OperatorSum> = BTreeMap::new();
-        for change in changes {
-            let sum = sums.entry(self.caller(change.path, KernelsBy::Operator, definitions)).or_default();
-            sum.peak = sum.peak.max(change.allocated);
-            let Some(by) = change.change.filter(|by| *by != 0) else { continue };
-            let side = usize::from(by < 0);
-            sum.n[side] += 1;
-            sum.bytes[side] = sum.bytes[side].saturating_add(by.unsigned_abs());
+        for (region, sum) in &self.operators {
+            let name = region.map(|region| definitions.region(region).name.clone());
+            sums.entry(name).or_default().merge(*sum);
         }
         let row = |(operator, sum): (Option<Arc<str>>, OperatorSum)| OperatorMemoryRow {
             rank,
@@ -147,5 +169,40 @@ impl AcceleratorsOutput {
         let mut rows: Vec<OperatorMemoryRow> = sums.into_iter().map(row).collect();
         rows.sort_by_key(|row| Reverse((row.peak_allocated_bytes, row.allocated_bytes)));
         rows
+    }
+}
+
+/// By rank and place; and by operator, the highest peak first.
+pub(super) fn memory_rows(
+    memory: &BTreeMap<(RankKey, u32), PoolSums>,
+    pools: &[Arc<str>],
+    definitions: &Definitions,
+) -> (Vec<MemoryRow>, Vec<OperatorMemoryRow>) {
+    let (mut rows, mut operators) = (Vec::new(), Vec::new());
+    for (&((_, rank), pool), sums) in memory {
+        let Some(place) = pools.get(pool as usize) else { continue };
+        rows.extend(sums.row(rank, place.clone(), definitions));
+        operators.extend(sums.operator_rows(rank, place, definitions));
+    }
+    (rows, operators)
+}
+
+impl AcceleratorsOutput {
+    /// Adds what allocators gave and took.
+    pub(super) fn add_memory(
+        &self,
+        memory: &mut BTreeMap<(RankKey, u32), PoolSums>,
+        definitions: &Definitions,
+    ) {
+        for (&location, records) in &self.records {
+            let rank = definitions.location(location).rank;
+            for (nth, change) in (0..).zip(&records.details.memory) {
+                if self.selected_of(location).has(change.at) {
+                    let operator = self.caller(change.path, KernelsBy::Operator, definitions);
+                    let sums = memory.entry(((rank.is_none(), rank), change.pool)).or_default();
+                    sums.add(change, (location, nth), operator);
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //! streams, and threads that drive them ──fold──► operations and calls ──finish──► AcceleratorsOutput
 //!     ├─ kernels  by kernel, type, operator or scope; queues, launch delays, copies
-//!     ├─ idle     the gaps of each stream, split by cause
+//!     ├─ idle     the gaps of each stream, split by cause; the longest, with what the host did
 //!     ├─ steps    both by step, and which step takes longer than the others
 //!     └─ path     what a critical path can follow: launches, streams, events, synchronisations, collectives
 //! ```
@@ -21,7 +21,10 @@ mod copies;
 mod difference;
 mod gaps;
 mod idle;
+mod kernel_sums;
 mod kernels;
+mod lengths;
+mod longest_gaps;
 mod loss_kind;
 mod losses;
 mod memory;
@@ -32,10 +35,12 @@ mod path;
 mod queues;
 mod replay;
 mod resource_tables;
+mod settled;
 mod shapes;
 mod step_rows;
 mod steps;
 mod summary;
+mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -46,12 +51,15 @@ pub use copies::{Copies, CopySizes};
 pub use difference::{KernelChange, KernelDifference, KernelDifferenceRow};
 pub use idle::{IdleCause, StreamIdle};
 pub use kernels::{Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels};
+pub use longest_gaps::{GapPieces, IdleGap};
 pub use loss_kind::DeviceLossKind;
 pub use losses::{DeviceLoss, DeviceLosses};
 pub use memory::{MemoryRow, OperatorMemoryRow};
 pub use names::stream_id;
 pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};
 pub use queues::{LaunchDelay, StreamQueue};
+pub use resource_tables::gaps_table;
+pub use settled::{Kernels, KernelsFold, NO_LAUNCHES, SettledKernels};
 pub use shapes::LaunchShapeSummary;
 pub use step_rows::{StepOutlier, StepReason, StepRow};
 pub use steps::{FoundSteps, StepError, StepMarks, StepsAsked};
@@ -60,7 +68,7 @@ pub use tables::{KernelsTable, idle_table};
 pub use what_if::{DeviceChange, DeviceProjection, DeviceWhatIfError};
 
 use crate::devices::records::HostState;
-use crate::devices::streams::{DeviceProcess, processes};
+use crate::devices::streams::{DeviceProcess, processes, processes_of};
 use crate::devices::{DetailsKept, DeviceApis, DeviceFold, DeviceRecords, is_stream};
 use ouzel_analyses::breakdown::{Activity, activity};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
@@ -111,6 +119,20 @@ impl Accelerators {
     fn is_folded(&self, location: &Location) -> bool {
         let counts_memory = !self.kept.pools().is_empty() && location.kind == LocationKind::Metric;
         self.apis.has(location) || (counts_memory && !self.apis.is_empty())
+    }
+
+    /// The steps that are marked; if none is, those that were found elsewhere, of locations that are read.
+    fn steps_of(&self, marked: StepCalls, is_read: impl Fn(LocationId) -> bool) -> StepCalls {
+        if !marked.is_empty() {
+            return marked;
+        }
+        let read = self.found.iter().filter(|(location, _)| is_read(**location));
+        read.map(|(&location, of)| (location, of.clone())).collect()
+    }
+
+    /// Whether steps of any of these locations were found elsewhere.
+    fn has_found(&self, locations: &BTreeSet<LocationId>) -> bool {
+        self.found.keys().any(|location| locations.contains(location))
     }
 
     /// Whether any process drives an accelerator.
@@ -222,12 +244,9 @@ impl Analysis for Accelerators {
             spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
             steps: OperationSteps::default(),
             only_step: None,
+            only_locations: None,
         };
-        let mut steps = partial.steps;
-        if steps.is_empty() {
-            let is_read = |(location, _): &(&LocationId, _)| cx.locations.contains_key(location);
-            steps = self.found.iter().filter(is_read).map(|(&location, of)| (location, of.clone())).collect();
-        }
+        let steps = self.steps_of(partial.steps, |location| cx.locations.contains_key(&location));
         if !steps.is_empty() {
             let processes = output.processes(cx.definitions);
             output.steps = OperationSteps::new(&steps, &processes, &self.apis, cx.definitions);
@@ -252,6 +271,8 @@ pub struct AcceleratorsOutput {
     steps: OperationSteps,
     /// The step whose operations count, if one is selected.
     only_step: Option<u64>,
+    /// The locations of the processes, if these are not all.
+    only_locations: Option<BTreeSet<LocationId>>,
 }
 
 impl AcceleratorsOutput {
@@ -270,7 +291,10 @@ impl AcceleratorsOutput {
     /// The processes that drive devices.
     fn processes<'a>(&'a self, definitions: &Definitions) -> Vec<DeviceProcess<'a>> {
         let records = self.records.iter().map(|(&id, records)| (id, records)).collect();
-        processes(&records, &self.apis, definitions)
+        match &self.only_locations {
+            Some(locations) => processes_of(locations.iter().copied(), &records, &self.apis, definitions),
+            None => processes(&records, &self.apis, definitions),
+        }
     }
 
     /// The details of a stream or thread.

@@ -176,7 +176,7 @@ impl AcceleratorsOutput {
             return Vec::new();
         }
         let mut weighted = vec![0_u128; grid.n_bins()];
-        let steps = self.queue_steps(process, stream);
+        let steps = queue_steps(&self.queue_changes(process, stream));
         for pair in steps.windows(2) {
             let ((start, length), (end, _)) = (pair[0], pair[1]);
             for_bins(grid, (start, end), |bin, ticks| {
@@ -192,8 +192,12 @@ impl AcceleratorsOutput {
         rows
     }
 
-    /// The length of a queue from each change on; none before the first and after the last.
-    fn queue_steps(&self, process: &DeviceProcess<'_>, stream: &Stream<'_>) -> QueueSteps {
+    /// When the queue of a stream gets longer or shorter by one, in order.
+    pub(super) fn queue_changes(
+        &self,
+        process: &DeviceProcess<'_>,
+        stream: &Stream<'_>,
+    ) -> Vec<(Ticks, i64)> {
         let launched = stream.operations.iter().zip(&stream.launches).enumerate();
         let mut changes: Vec<(Ticks, i64)> = Vec::new();
         for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
@@ -203,71 +207,23 @@ impl AcceleratorsOutput {
             }
         }
         changes.sort_unstable();
-        let mut steps = QueueSteps::new();
-        let mut length = 0_i64;
-        for (at, change) in changes {
-            length += change;
-            let now = u64::try_from(length).unwrap_or(0);
-            match steps.last_mut().filter(|last| last.0 == at) {
-                Some(last) => last.1 = now,
-                None => steps.push((at, now)),
-            }
-        }
-        steps
+        changes
     }
+}
 
-    /// For how long each queue has which length.
-    pub(super) fn queue_lengths(
-        &self,
-        processes: &[DeviceProcess<'_>],
-        definitions: &Definitions,
-    ) -> Vec<QueueLength> {
-        let mut rows = Vec::new();
-        for process in processes {
-            for stream in &process.streams {
-                let mut times: BTreeMap<u64, Ticks> = BTreeMap::new();
-                for pair in self.queue_steps(process, stream).windows(2) {
-                    *times.entry(pair[0].1).or_insert(Ticks(0)) += pair[1].0.since(pair[0].0);
-                }
-                let (location, rank) = (stream.location, definitions.location(stream.location).rank);
-                rows.extend(times.into_iter().map(|(length, time)| QueueLength {
-                    rank,
-                    location,
-                    length,
-                    time,
-                }));
-            }
+/// The length of a queue from each change on; none before the first and after the last.
+pub(super) fn queue_steps(changes: &[(Ticks, i64)]) -> QueueSteps {
+    let mut steps = QueueSteps::new();
+    let mut length = 0_i64;
+    for &(at, change) in changes {
+        length += change;
+        let now = u64::try_from(length).unwrap_or(0);
+        match steps.last_mut().filter(|last| last.0 == at) {
+            Some(last) => last.1 = now,
+            None => steps.push((at, now)),
         }
-        rows.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location, row.length));
-        rows
     }
-
-    /// How many operations of each rank have which launch delay, in ranges from a power of two to the next.
-    pub(super) fn delay_ranges(
-        &self,
-        processes: &[DeviceProcess<'_>],
-        definitions: &Definitions,
-    ) -> Vec<DelayRange> {
-        let mut counts: BTreeMap<(bool, Option<WorldRank>, u32), u64> = BTreeMap::new();
-        for process in processes {
-            for stream in &process.streams {
-                let rank = definitions.location(stream.location).rank;
-                for nth in (0..stream.operations.len()).filter(|&nth| self.counts(stream, nth)) {
-                    if let Some(ns) = delay_ns(process, stream, nth, definitions) {
-                        let digits = u64::BITS - ns.leading_zeros();
-                        *counts.entry((rank.is_none(), rank, digits)).or_default() += 1;
-                    }
-                }
-            }
-        }
-        let range = |((_, rank, digits), n): ((bool, Option<WorldRank>, u32), u64)| DelayRange {
-            rank,
-            from_ns: digits.checked_sub(1).map_or(0, |digit| 1 << digit),
-            to_ns: 1_u64.checked_shl(digits).unwrap_or(u64::MAX),
-            n,
-        };
-        counts.into_iter().map(range).collect()
-    }
+    steps
 }
 
 /// From the end of a launch until its operation begins; `None` if the launch blocks or is not known.

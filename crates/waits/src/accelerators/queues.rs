@@ -5,8 +5,9 @@
 //! whose launch is not known have neither.
 
 use super::AcceleratorsOutput;
-use super::over_time::delay_ns;
-use crate::devices::streams::DeviceProcess;
+use super::over_time::{DelayRange, QueueLength, delay_ns, queue_steps};
+use super::sums::{DelaySums, QueueSums, RankKey};
+use crate::devices::streams::{DeviceProcess, Stream};
 use ouzel_model::{Definitions, LocationId, Ticks, WorldRank};
 use std::collections::BTreeMap;
 
@@ -34,64 +35,79 @@ pub struct LaunchDelay {
     pub max_delay_ns: u64,
 }
 
+/// By rank and stream.
+pub(super) fn queue_rows(
+    queues: &BTreeMap<LocationId, QueueSums>,
+    definitions: &Definitions,
+) -> (Vec<StreamQueue>, Vec<QueueLength>) {
+    let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+    for (&location, queue) in queues {
+        let rank = definitions.location(location).rank;
+        rows.push(StreamQueue { rank, location, max_queue_length: queue.longest });
+        let times = queue.times.iter();
+        lengths.extend(times.map(|(&length, &time)| QueueLength { rank, location, length, time }));
+    }
+    rows.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location));
+    lengths.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location, row.length));
+    (rows, lengths)
+}
+
+/// By rank; and by rank and range, from a power of two to the next.
+pub(super) fn delay_rows(delays: &BTreeMap<RankKey, DelaySums>) -> (Vec<LaunchDelay>, Vec<DelayRange>) {
+    let (mut rows, mut ranges) = (Vec::new(), Vec::new());
+    for (&(_, rank), of) in delays {
+        let mean_delay_ns = of.sum_ns as f64 / of.n as f64;
+        rows.push(LaunchDelay { rank, n: of.n, mean_delay_ns, max_delay_ns: of.max_ns });
+        ranges.extend(of.ranges.iter().map(|(&digits, &n)| DelayRange {
+            rank,
+            from_ns: digits.checked_sub(1).map_or(0, |digit| 1 << digit),
+            to_ns: 1_u64.checked_shl(digits).unwrap_or(u64::MAX),
+            n,
+        }));
+    }
+    (rows, ranges)
+}
+
 impl AcceleratorsOutput {
-    pub(super) fn queues(
+    /// Adds the queue of a stream, if a launch of it is known.
+    pub(super) fn add_queue(
         &self,
-        processes: &[DeviceProcess<'_>],
-        definitions: &Definitions,
-    ) -> Vec<StreamQueue> {
-        let mut queues = Vec::new();
-        for process in processes {
-            for stream in &process.streams {
-                let launched = stream.operations.iter().zip(&stream.launches).enumerate();
-                let mut changes: Vec<(Ticks, i64)> = Vec::new();
-                for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
-                    if let Some(place) = *launch {
-                        let enter = process.call(place).enter;
-                        changes.extend([(enter, 1), (it.start.max(enter), -1)]);
-                    }
-                }
-                if changes.is_empty() {
-                    continue;
-                }
-                changes.sort_unstable();
-                let longest = changes.iter().scan(0, |length, (_, change)| {
-                    *length += change;
-                    Some(*length)
-                });
-                let max_queue_length = u64::try_from(longest.max().unwrap_or(0)).unwrap_or(0);
-                let rank = definitions.location(stream.location).rank;
-                queues.push(StreamQueue { rank, location: stream.location, max_queue_length });
-            }
+        queues: &mut BTreeMap<LocationId, QueueSums>,
+        process: &DeviceProcess<'_>,
+        stream: &Stream<'_>,
+    ) {
+        let changes = self.queue_changes(process, stream);
+        if changes.is_empty() {
+            return;
         }
-        queues.sort_by_key(|queue| (queue.rank.is_none(), queue.rank, queue.location));
-        queues
+        let longest = changes.iter().scan(0, |length, (_, change)| {
+            *length += change;
+            Some(*length)
+        });
+        let mut sums = QueueSums {
+            longest: u64::try_from(longest.max().unwrap_or(0)).unwrap_or(0),
+            times: BTreeMap::new(),
+        };
+        for pair in queue_steps(&changes).windows(2) {
+            *sums.times.entry(pair[0].1).or_insert(Ticks(0)) += pair[1].0.since(pair[0].0);
+        }
+        queues.insert(stream.location, sums);
     }
 
-    pub(super) fn launch_delays(
+    /// Adds the launch delays of a stream.
+    pub(super) fn add_delays(
         &self,
-        processes: &[DeviceProcess<'_>],
+        delays: &mut BTreeMap<RankKey, DelaySums>,
+        process: &DeviceProcess<'_>,
+        stream: &Stream<'_>,
         definitions: &Definitions,
-    ) -> Vec<LaunchDelay> {
-        let mut ranks: BTreeMap<(bool, Option<WorldRank>), (u64, u128, u64)> = BTreeMap::new();
-        for process in processes {
-            for stream in &process.streams {
-                let rank = definitions.location(stream.location).rank;
-                for nth in (0..stream.operations.len()).filter(|&nth| self.counts(stream, nth)) {
-                    let Some(ns) = delay_ns(process, stream, nth, definitions) else { continue };
-                    let (n, sum, max) = ranks.entry((rank.is_none(), rank)).or_default();
-                    *n += 1;
-                    *sum += u128::from(ns);
-                    *max = ns.max(*max);
-                }
-            }
+    ) {
+        let rank = definitions.location(stream.location).rank;
+        let selected = (0..stream.operations.len()).filter(|&nth| self.counts(stream, nth));
+        let mut of = selected.filter_map(|nth| delay_ns(process, stream, nth, definitions)).peekable();
+        if of.peek().is_some() {
+            let sums = delays.entry((rank.is_none(), rank)).or_default();
+            of.for_each(|ns| sums.add(ns));
         }
-        let row = |((_, rank), (n, sum, max_delay_ns))| LaunchDelay {
-            rank,
-            n,
-            mean_delay_ns: sum as f64 / n as f64,
-            max_delay_ns,
-        };
-        ranks.into_iter().map(row).collect()
     }
 }

@@ -3,8 +3,10 @@
 use super::kernels::KernelsOutput;
 use super::names::stream_id;
 use super::tables::{RANK_DOC, STREAM_DOC, ranks};
-use super::{Copies, CopyBin, CopySizes, DelayRange, MemoryRow, OperatorMemoryRow, QueueLength, StreamBin};
-use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit};
+use super::{
+    Copies, CopyBin, CopySizes, DelayRange, IdleGap, MemoryRow, OperatorMemoryRow, QueueLength, StreamBin,
+};
+use ouzel_model::{ColumnData, Definitions, RegionId, Table, Ticks, Unit};
 use std::sync::Arc;
 
 /// A column of numbers.
@@ -210,4 +212,75 @@ impl KernelsOutput {
                 u64s(rows, |row| row.peak_allocated_bytes)
             })
     }
+}
+
+/// One row for each gap.
+pub fn gaps_table(gaps: &[IdleGap], definitions: &Definitions) -> Table {
+    let clock = &definitions.clock;
+    let ns = |value: &dyn Fn(&IdleGap) -> u64| ColumnData::U64(gaps.iter().map(value).collect());
+    let name = |region: RegionId| definitions.region(region).name.clone();
+    let text = |value: &dyn Fn(&IdleGap) -> Option<Arc<str>>| {
+        ColumnData::OptionText(gaps.iter().map(value).collect())
+    };
+    let host = |gap: &IdleGap| gap.host.first().cloned();
+    let path = |gap: &IdleGap| host(gap).map_or_else(Vec::new, |(path, _)| path);
+    let share = |gap: &IdleGap| {
+        let length = gap.length().0;
+        host(gap).filter(|_| 0 < length).map(|(_, time)| time.0 as f64 / length as f64)
+    };
+    Table::new("longest gaps of streams")
+        .with("rank", Unit::None, RANK_DOC, ranks(gaps.iter().map(|gap| gap.rank)))
+        .with("stream", Unit::None, STREAM_DOC, ns(&|gap| stream_id(definitions, gap.location)))
+        .with(
+            "start_ns",
+            Unit::Nanoseconds,
+            "Start, since the trace start",
+            ns(&|gap| clock.ns_from_ticks(gap.range.start)),
+        )
+        .with(
+            "end_ns",
+            Unit::Nanoseconds,
+            "End, since the trace start",
+            ns(&|gap| clock.ns_from_ticks(gap.range.end)),
+        )
+        .with("idle_ns", Unit::Nanoseconds, "Length of the gap", ns(&|gap| clock.ns_from_ticks(gap.length())))
+        .with(
+            "cause",
+            Unit::None,
+            "The cause of its largest part",
+            text(&|gap| Some(Arc::from(gap.cause().as_str()))),
+        )
+        .with(
+            "cause_ns",
+            Unit::Nanoseconds,
+            "That part",
+            ns(&|gap| clock.ns_from_ticks(gap.causes[gap.cause() as usize])),
+        )
+        .with("next", Unit::None, "The operation that ends the gap", text(&|gap| gap.next.map(name)))
+        .with(
+            "thread",
+            Unit::None,
+            "The thread that launches that operation; missing if unknown",
+            text(&|gap| gap.thread.map(|thread| definitions.location(thread).name.clone())),
+        )
+        .with(
+            "call_path",
+            Unit::None,
+            "Where that thread is for most of the gap; empty outside of all calls",
+            ColumnData::TextList(gaps.iter().map(|gap| path(gap).into_iter().map(name).collect()).collect()),
+        )
+        .with(
+            "host_ns",
+            Unit::Nanoseconds,
+            "How long it is there itself, without what it calls",
+            ColumnData::OptionU64(
+                gaps.iter().map(|gap| host(gap).map(|(_, time)| clock.ns_from_ticks(time))).collect(),
+            ),
+        )
+        .with(
+            "host_share",
+            Unit::Ratio,
+            "That time / length of the gap",
+            ColumnData::OptionF64(gaps.iter().map(share).collect()),
+        )
 }

@@ -2,6 +2,7 @@
 
 use super::AcceleratorsOutput;
 use ouzel_model::{LaunchShape, LocationId};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ pub struct LaunchShapeSummary {
 }
 
 /// Sums over a group.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ShapeSums {
     /// Launches of each shape, without its occupancy.
     launches: BTreeMap<LaunchShape, u64>,
@@ -34,6 +35,13 @@ impl ShapeSums {
             self.occupancy.1 += u128::from(ns);
         }
         *self.launches.entry(LaunchShape { occupancy_permille: None, ..shape }).or_default() += 1;
+    }
+
+    /// Adds another group.
+    pub fn merge(&mut self, from: &ShapeSums) {
+        from.launches.iter().for_each(|(&shape, n)| *self.launches.entry(shape).or_default() += n);
+        self.occupancy.0 += from.occupancy.0;
+        self.occupancy.1 += from.occupancy.1;
     }
 
     /// What they say.

@@ -6,8 +6,8 @@
 //! time; the time of operations beyond that; or a part of idle time. Streams that run at once each count, so the
 //! differences need not add up to what the step takes longer.
 
-use super::AcceleratorsOutput;
 use super::idle::IdleCause;
+use super::sums::StepSums;
 use ouzel_model::{Definitions, Ticks};
 use std::collections::BTreeMap;
 
@@ -79,49 +79,32 @@ impl StepReason {
     }
 }
 
-impl AcceleratorsOutput {
-    /// All steps in the order of their numbers; only that which is selected, if one is.
-    pub(super) fn step_rows(&self, definitions: &Definitions) -> Vec<StepRow> {
-        let clock = &definitions.clock;
-        let mut rows: BTreeMap<u64, StepRow> = BTreeMap::new();
-        for (&step, span) in &self.steps.spans {
-            let row = StepRow {
-                step,
-                start: span.start,
-                length_ns: clock.ns_from_ticks(span.length),
-                n_calls: span.n_calls,
-                launches: 0,
-                device_ns: 0,
-                idle_ns: 0,
-                causes_ns: [0; 8],
-                n_by_time: span.n_by_time,
-                outlier: None,
-            };
-            rows.insert(step, row);
+/// All steps in the order of their numbers; only that which is selected, if one is.
+pub(super) fn step_rows(
+    steps: &BTreeMap<u64, StepSums>,
+    only_step: Option<u64>,
+    definitions: &Definitions,
+) -> Vec<StepRow> {
+    let clock = &definitions.clock;
+    let row = |(&step, sums): (&u64, &StepSums)| {
+        let causes_ns = clock.ns_of_parts(sums.causes);
+        StepRow {
+            step,
+            start: sums.span.start,
+            length_ns: clock.ns_from_ticks(sums.span.length),
+            n_calls: sums.span.n_calls,
+            launches: sums.launches,
+            device_ns: sums.device_ns,
+            idle_ns: causes_ns.iter().sum(),
+            causes_ns,
+            n_by_time: sums.span.n_by_time,
+            outlier: None,
         }
-        self.for_each_operation(definitions, |stream, nth, ns| {
-            if let Some(row) = self.steps.of(stream, nth).and_then(|step| rows.get_mut(&step)) {
-                row.launches += 1;
-                row.device_ns = row.device_ns.saturating_add(ns);
-            }
-        });
-        let mut causes: BTreeMap<u64, [Ticks; 8]> = BTreeMap::new();
-        self.for_idle(definitions, |stream, nth, cause, ticks| {
-            if let Some(step) = self.steps.of(stream, nth) {
-                causes.entry(step).or_insert([Ticks(0); 8])[cause as usize] += ticks;
-            }
-        });
-        for (step, of) in causes {
-            if let Some(row) = rows.get_mut(&step) {
-                row.causes_ns = clock.ns_of_parts(of);
-                row.idle_ns = row.causes_ns.iter().sum();
-            }
-        }
-        let mut rows: Vec<StepRow> = rows.into_values().collect();
-        add_outliers(&mut rows);
-        rows.retain(|row| self.only_step.is_none_or(|step| row.step == step));
-        rows
-    }
+    };
+    let mut rows: Vec<StepRow> = steps.iter().map(row).collect();
+    add_outliers(&mut rows);
+    rows.retain(|row| only_step.is_none_or(|step| row.step == step));
+    rows
 }
 
 /// The median of some numbers, of an even number of them the mean of the two in the middle; 0 of none.

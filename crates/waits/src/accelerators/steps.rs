@@ -191,7 +191,7 @@ pub(super) type StepCalls = BTreeMap<LocationId, Vec<StepCall>>;
 pub type FoundSteps = BTreeMap<LocationId, Vec<(u64, TimeRange)>>;
 
 /// When a step ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct StepSpan {
     /// When the first call of it begins.
     pub start: Ticks,
@@ -201,6 +201,16 @@ pub(super) struct StepSpan {
     pub n_calls: u64,
     /// Operations that belong to it by the time when they begin.
     pub n_by_time: u64,
+}
+
+impl StepSpan {
+    /// Adds calls on other threads.
+    pub fn merge(&mut self, from: &StepSpan) {
+        self.start = self.start.min(from.start);
+        self.length = self.length.max(from.length);
+        self.n_calls += from.n_calls;
+        self.n_by_time += from.n_by_time;
+    }
 }
 
 /// Which operation belongs to which step.
@@ -303,6 +313,22 @@ impl StepsAsked<'_> {
     fn must_have_steps(&self) -> bool {
         *self != StepsAsked::default()
     }
+
+    /// Whether there are the steps that are asked for, by their numbers.
+    ///
+    /// # Errors
+    /// If there are none, or not the one.
+    pub(super) fn check<T>(&self, steps: &BTreeMap<u64, T>) -> Result<(), StepError> {
+        let (Some((&first, _)), Some((&last, _))) = (steps.first_key_value(), steps.last_key_value()) else {
+            return if self.must_have_steps() { Err(StepError::NotRecorded) } else { Ok(()) };
+        };
+        match self.step {
+            Some(step) if !steps.contains_key(&step) => {
+                Err(StepError::Unknown { step, known: (first, last, steps.len()) })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Accelerators {
@@ -347,19 +373,9 @@ impl AcceleratorsOutput {
     /// # Errors
     /// If there are no steps, or not the one that is asked for.
     pub fn select_steps(&mut self, asked: &StepsAsked<'_>) -> Result<(), StepError> {
-        let spans = &self.steps.spans;
-        let (Some((&first, _)), Some((&last, _))) = (spans.first_key_value(), spans.last_key_value()) else {
-            return if asked.must_have_steps() { Err(StepError::NotRecorded) } else { Ok(()) };
-        };
-        match asked.step {
-            Some(step) if !spans.contains_key(&step) => {
-                Err(StepError::Unknown { step, known: (first, last, spans.len()) })
-            }
-            only => {
-                self.only_step = only;
-                Ok(())
-            }
-        }
+        asked.check(&self.steps.spans)?;
+        self.only_step = asked.step;
+        Ok(())
     }
 
     /// Whether an operation is selected: by its stream, the time when it begins, and its step.

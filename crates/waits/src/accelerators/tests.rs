@@ -37,6 +37,37 @@ fn gaps_are_split_by_what_the_host_did() {
 }
 
 #[test]
+fn the_longest_gaps_say_where_the_host_was() {
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @5, launched 1 @5, leave @20, enter b @60, launched 2 @60, leave @70, enter c @75, launched 3 @75, leave @80
+         0.gpu1: enter a @30, launched 4 @30, leave @40, enter b @65, launched 5 @65, leave @66
+         0: enter main @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaStreamSynchronize @6, awaits-stream 0.gpu0 @6, leave @25, enter cudaLaunchKernel @26, launches 4 @26, leave @28, enter MPI_Recv @40, leave @50, enter cudaLaunchKernel @55, launches 2 @55, leave @58, enter cudaLaunchKernel @60, launches 5 @60, leave @62, enter cudaLaunchKernel @63, launches 3 @63, leave @64, leave @90",
+    );
+    let definitions = trace.definitions();
+    let mut gaps = output(&trace).longest_gaps(2, definitions);
+    let pieces = GapPieces::new(&gaps);
+    let calls = run(&trace, pieces.question().expect("both launches are known"));
+    pieces.add_host(&mut gaps, &calls);
+    let described = gaps.iter().map(|gap| {
+        let name = |region: &ouzel_model::RegionId| &*definitions.region(*region).name;
+        let host = gap.host.iter().map(|(path, time)| format!("{} {}", path.last().map_or("", name), time.0));
+        let (next, host) = (gap.next.as_ref().map_or("", name), host.collect::<Vec<_>>().join(", "));
+        let whole: u64 = gap.causes.iter().map(|ticks| ticks.0).sum();
+        assert_eq!(whole, gap.length().0);
+        format!("{}..{} {} before {next}: {host}", gap.range.start.0, gap.range.end.0, gap.cause().as_str())
+    });
+    // The gaps overlap: the thread is looked at once, in the ranges between their ends.
+    assert_eq!(
+        described.collect::<Vec<_>>(),
+        [
+            "20..60 host_late before b: main 20, MPI_Recv 10, cudaLaunchKernel 5",
+            "40..65 host_late before b: MPI_Recv 10, main 9, cudaLaunchKernel 6",
+        ]
+    );
+    assert_eq!(output(&trace).longest_gaps(9, definitions).len(), 3);
+}
+
+#[test]
 fn a_stream_that_waits_for_another_says_for_what() {
     // b waits from 8 until the copy ends at 30, and follows at 31; it was launched at 6.
     assert_eq!(
@@ -118,6 +149,39 @@ fn laws_hold() {
         }
         texts.join(" ")
     });
+}
+
+#[test]
+fn laws_hold_for_kernels() {
+    for (by, per) in [(KernelsBy::Kernel, KernelsPer::Run), (KernelsBy::Operator, KernelsPer::Step)] {
+        let make = |definitions: &Definitions| {
+            let asked = StepsAsked { marks: Some("main"), ..StepsAsked::default() };
+            let of = Accelerators::new(definitions);
+            Kernels::new(
+                of.with_steps(&asked, definitions).expect("some region has the name"),
+                by,
+                per,
+                &asked,
+            )
+        };
+        laws::check_on_devices(make, |output| format!("{:?}", output.kernels));
+    }
+}
+
+#[test]
+fn kernels_of_processes_one_by_one_are_those_of_all() {
+    for seed in 0..150 {
+        let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let at_once = output(&simulated.trace);
+        for by in [KernelsBy::Kernel, KernelsBy::Operator, KernelsBy::Scope] {
+            let of = Accelerators::new(definitions);
+            let question = Kernels::new(of, by, KernelsPer::Run, &StepsAsked::default());
+            let settled = run(&simulated.trace, question);
+            let expected = at_once.kernels(by, KernelsPer::Run, definitions);
+            assert_eq!(format!("{:?}", settled.kernels), format!("{expected:?}"), "seed {seed}");
+        }
+    }
 }
 
 /// The end of a simulated run, and the losses found in it: kind and gain.

@@ -8,7 +8,7 @@ use super::AcceleratorsOutput;
 use super::kernels::KernelsBy;
 use super::replay::{DeviceReplay, Lengths, ReplayTimes};
 use ouzel_analyses::breakdown::Activity;
-use ouzel_model::{Definitions, Ticks, did_you_mean, near_names};
+use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, did_you_mean, near_names};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -40,6 +40,76 @@ pub struct DeviceProjection {
     pub n_changed: u64,
     /// The mean step in ticks, as recorded and with the changes; `None` without steps.
     pub step: Option<(f64, f64)>,
+}
+
+impl DeviceChange {
+    /// Of text such as `aten::mm=2`: the name and how many times as fast it is.
+    ///
+    /// # Errors
+    /// If there is no `=`, or the factor is not a number from 0.001 to 1,000,000.
+    pub fn faster(text: &str) -> Result<DeviceChange, String> {
+        let (name, factor) = text.rsplit_once('=').ok_or("expected NAME=FACTOR")?;
+        let factor = factor.parse::<f64>().ok().filter(|factor| (1e-3..=1e6).contains(factor));
+        let factor = factor.ok_or("the factor must be a number from 0.001 to 1,000,000")?;
+        Ok(DeviceChange::Faster { name: name.to_owned(), factor })
+    }
+
+    /// The changes of the three options together, those of names first.
+    pub fn all(faster: Vec<DeviceChange>, fused: bool, no_launch_cost: bool) -> Vec<DeviceChange> {
+        let fused = fused.then_some(DeviceChange::FusedLaunches);
+        let no_cost = no_launch_cost.then_some(DeviceChange::NoLaunchCost);
+        faster.into_iter().chain(fused).chain(no_cost).collect()
+    }
+}
+
+impl DeviceProjection {
+    /// Nanoseconds of a step, as recorded and with the changes; `None` without steps.
+    pub fn step_ns(&self, definitions: &Definitions) -> Option<(f64, f64)> {
+        let tick_ns = 1e9 / definitions.clock.ticks_per_second as f64;
+        self.step.map(|(step, projected)| (step * tick_ns, projected * tick_ns))
+    }
+
+    /// One row.
+    pub fn table(&self, definitions: &Definitions) -> Table {
+        let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
+        let (run, projected) = (ns(self.run), ns(self.projected));
+        let step = self.step_ns(definitions);
+        let column = |value: Option<f64>| ColumnData::OptionF64(vec![value]);
+        Table::new("the run with changes")
+            .with(
+                "run_time_ns",
+                Unit::Nanoseconds,
+                "Until the last event, as recorded",
+                ColumnData::U64(vec![run]),
+            )
+            .with(
+                "projected_run_time_ns",
+                Unit::Nanoseconds,
+                "With the changes",
+                ColumnData::U64(vec![projected]),
+            )
+            .with(
+                "gain_ns",
+                Unit::Nanoseconds,
+                "The difference; negative if the run would take longer",
+                ColumnData::I64(vec![
+                    i64::try_from(i128::from(run) - i128::from(projected)).unwrap_or(i64::MAX),
+                ]),
+            )
+            .with(
+                "n_changed",
+                Unit::Count,
+                "Operations and launches that are changed",
+                ColumnData::U64(vec![self.n_changed]),
+            )
+            .with(
+                "step_ns",
+                Unit::Nanoseconds,
+                "Mean step, as recorded; missing without steps",
+                column(step.map(|it| it.0)),
+            )
+            .with("projected_step_ns", Unit::Nanoseconds, "With the changes", column(step.map(|it| it.1)))
+    }
 }
 
 /// Why there is no answer.
@@ -116,7 +186,10 @@ impl AcceleratorsOutput {
         let mut known: Vec<Arc<str>> = Vec::new();
         for (number, it) in replay.operations.iter().enumerate() {
             let launch = it.launch.map(|launch| replay.calls[launch as usize].call.path);
-            let caller = |by| launch.and_then(|path| self.caller(path, by, definitions));
+            let caller = |by| {
+                let region = launch.and_then(|path| self.caller(path, by, definitions))?;
+                Some(definitions.region(region).name.clone())
+            };
             let names =
                 [self.name(it.path, definitions), caller(KernelsBy::Operator), caller(KernelsBy::Scope)];
             if names.iter().flatten().any(|name| **name == *wanted) {

@@ -7,7 +7,7 @@ use super::records::{
 };
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, DeviceStep, EventChunk, EventKind, LaunchShape, Link, LinkEnd,
-    Metric, MetricValue, Parameter, ParameterId, ParameterValue, Ticks, popped,
+    Metric, MetricValue, Parameter, ParameterId, ParameterValue, Region, RegionRole, Ticks, popped,
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,10 @@ pub(crate) struct DetailsKept {
     memory: Vec<Option<(u32, MemoryCounter)>>,
     /// What allocators manage: `device 0`, `host`.
     pools: Vec<Arc<str>>,
+    /// Whether the code before each call is kept.
+    code: bool,
+    /// By region, whether it is a kernel or a copy, whatever it is called from.
+    operations: Vec<bool>,
 }
 
 /// What a parameter of an operation says.
@@ -73,7 +77,15 @@ impl DetailsKept {
             Some((number as u32, counter))
         };
         let memory = definitions.metrics.iter().map(&mut counter).collect();
-        DetailsKept { states, values, memory, pools }
+        let is_operation =
+            |region: &Region| matches!(region.role, RegionRole::Kernel | RegionRole::DataTransfer);
+        let operations = definitions.regions.iter().map(is_operation).collect();
+        DetailsKept { states, values, memory, pools, code: true, operations }
+    }
+
+    /// The same without the code before each call.
+    pub(crate) fn without_code(self) -> Self {
+        DetailsKept { code: false, ..self }
     }
 
     /// What allocators manage.
@@ -100,6 +112,10 @@ pub(crate) enum DeviceFold {
 #[derive(Debug, Default)]
 pub(crate) struct StreamFold {
     depth: u32,
+    /// Whether the outermost open call is an operation.
+    is_open: bool,
+    /// Whether it is code that runs one.
+    is_host_path: bool,
     /// The number of each shape, by its text; `None` for what is none.
     shapes: FxHashMap<Arc<str>, Option<u32>>,
     done: DeviceRecords,
@@ -153,7 +169,8 @@ impl DeviceFold {
 }
 
 impl StreamFold {
-    /// Operations are the outermost calls of a stream.
+    /// Operations are the outermost calls of a stream. Where a tracer records the host's call path around an operation
+    /// (HPCToolkit), it is named after the innermost call that begins with it.
     fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
         let mut links = chunk.links;
         let (mut parameters, mut collectives) = (chunk.parameters, chunk.collectives);
@@ -167,22 +184,33 @@ impl StreamFold {
             match kind {
                 EventKind::Enter => {
                     let api = apis[chunk.region[row].index()];
-                    if self.depth == 0 && api != DeviceApi::Nothing {
+                    let is_kernel = api != DeviceApi::Transfer;
+                    if self.depth == 0 {
+                        self.is_open = api != DeviceApi::Nothing;
+                    }
+                    if self.depth == 0 && self.is_open {
                         self.done.operations.push(DeviceOperation {
                             path: chunk.call_path[row],
                             start: at,
                             end: at,
                             link,
-                            is_kernel: api != DeviceApi::Transfer,
+                            is_kernel,
                         });
+                        let region = chunk.region[row];
+                        self.is_host_path = kept.operations.get(region.index()).is_some_and(|it| !it);
+                    } else if let Some(open) = self.done.operations.last_mut()
+                        && self.is_open
+                        && self.is_host_path
+                        && open.start == at
+                    {
+                        (open.path, open.is_kernel) = (chunk.call_path[row], is_kernel);
                     }
                     self.depth += 1;
                 }
                 EventKind::Leave => {
                     self.depth -= 1;
-                    let path = chunk.call_path[row];
-                    let open =
-                        self.done.operations.last_mut().filter(|it| self.depth == 0 && it.path == path);
+                    let is_over = self.depth == 0 && self.is_open;
+                    let open = self.done.operations.last_mut().filter(|_| is_over);
                     if let Some(open) = open {
                         open.end = at;
                     }
@@ -257,7 +285,7 @@ impl HostFold {
                     }
                     let number = self.done.calls.len();
                     self.enter(path, apis[chunk.region[row].index()], (link, step), at);
-                    if number < self.done.calls.len() && !kept.states.is_empty() {
+                    if number < self.done.calls.len() && kept.code {
                         self.keep_code(number as u32);
                     }
                     // Calls that only have further links.

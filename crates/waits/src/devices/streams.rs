@@ -158,8 +158,18 @@ pub(crate) fn processes<'a>(
     apis: &DeviceApis,
     definitions: &Definitions,
 ) -> Vec<DeviceProcess<'a>> {
+    processes_of(definitions.location_ids(), records, apis, definitions)
+}
+
+/// The same of some locations, which are all of their processes.
+pub(crate) fn processes_of<'a>(
+    locations: impl Iterator<Item = LocationId>,
+    records: &BTreeMap<LocationId, &'a DeviceRecords>,
+    apis: &DeviceApis,
+    definitions: &Definitions,
+) -> Vec<DeviceProcess<'a>> {
     let mut processes: BTreeMap<LocationGroupId, DeviceProcess<'_>> = BTreeMap::new();
-    for id in definitions.location_ids() {
+    for id in locations {
         let location = definitions.location(id);
         let of = records.get(&id).copied();
         let process = processes.entry(apis.owner(location.group)).or_default();
