@@ -42,8 +42,37 @@ impl Structure {
 }
 
 /// The part of an iteration that each phase is; `None` if all phases of one anchor are alike.
+///
+/// An anchor that comes several times in an iteration has a part for each.
 pub(super) fn parts(group: &PhaseGroup) -> Option<Vec<u32>> {
-    divided(group, &Structure::of_sequence(&by_anchor(group)))
+    let by_anchor = by_anchor(group);
+    let structure = Structure::of_sequence(&by_anchor);
+    let divided = divided(group, &structure);
+    let structure = match &divided {
+        Some(parts) => Structure::of_sequence(&numbered(&by_anchor, parts)),
+        None => structure,
+    };
+    let mut parts = divided.unwrap_or_else(|| vec![FIRST_PART; group.phases.len()]);
+    if !structure.slots_are_merged {
+        count_turns(&structure, &by_anchor, &mut parts);
+    }
+    parts.iter().any(|&part| part != FIRST_PART).then_some(parts)
+}
+
+/// Numbers the slots of one anchor in one loop.
+fn count_turns(structure: &Structure, by_anchor: &[u32], parts: &mut [u32]) {
+    let mut n_slots: FxHashMap<(&[u32], u32), u32> = FxHashMap::default();
+    for slot in structure.slots.iter().filter(|slot| !slot.loops.is_empty()) {
+        let Some(&first) = slot.phases.first() else { continue };
+        let n = n_slots.entry((&slot.loops, by_anchor[first as usize])).or_default();
+        for &phase in &slot.phases {
+            let part = &mut parts[phase as usize];
+            if *part != BEFORE {
+                *part = FIRST_PART + *n;
+            }
+        }
+        *n += 1;
+    }
 }
 
 /// For each phase the call path of its anchor.
@@ -237,6 +266,22 @@ mod tests {
         }
         let output = run(&ToyTrace::new(&text), Phases::default());
         assert_eq!(Structure::new(&output.groups[0]).loops[0].n_iterations, [5]);
+    }
+
+    #[test]
+    fn an_anchor_that_comes_several_times_in_an_iteration_has_a_part_for_each() {
+        let mut text = String::new();
+        for rank in 0..2 {
+            write!(text, "{rank}: enter main @0").unwrap();
+            for (i, call) in ["Barrier", "Allreduce", "Allreduce"].iter().cycle().take(12).enumerate() {
+                write!(text, ", enter work @{}, leave @{}", 20 * i, 20 * i + 10).unwrap();
+                write!(text, ", enter MPI_{call} @{}, leave @{}", 20 * i + 10, 20 * i + 12).unwrap();
+            }
+            writeln!(text, ", leave @240").unwrap();
+        }
+        let output = run(&ToyTrace::new(&text), Phases::default());
+        let parts = super::parts(&output.groups[0]).unwrap();
+        assert_eq!(parts[..12], [1, 1, 2].repeat(4));
     }
 
     #[test]

@@ -128,6 +128,88 @@ fn check(archive: &Path) {
     }
 }
 
+/// Whether the loop is one over calls of the main threads around a synchronisation.
+fn is_ended_by(of: &Value, segment: &Value) -> bool {
+    let (path, sync) = (list(&of["call_path"]), segment["sync"].as_array().map_or(&[][..], Vec::as_slice));
+    let name = of["name"].as_str().and_then(|name| name.strip_prefix("loop~"));
+    let in_loop = |it: &Value| {
+        let (from, to) = (number(&segment["start_ns"]), number(&segment["end_ns"]));
+        from.max(number(&it["start_ns"])) < to.min(number(&it["end_ns"]))
+    };
+    of["peers"] == "main_thread"
+        && sync.starts_with(path)
+        && sync.get(path.len()).is_some_and(|callee| callee.as_str() == name)
+        && list(&of["instances"]).iter().all(in_loop)
+}
+
+/// Numbers of the iterations of the outermost loop around a segment.
+fn iterations_of(segment: &Value) -> BTreeSet<u64> {
+    let iterations = segment["iterations"].as_array().map_or(&[][..], Vec::as_slice);
+    iterations.iter().filter_map(|it| it["iteration"].get(0)).map(number).collect()
+}
+
+/// How many loops of clusters of locations were found to have as many iterations as the segments in them; findings do, too.
+fn check_iterations(archive: &Path) -> usize {
+    let of = archive.display().to_string();
+    let segments = json(archive, &["segments", "--all"])["data"].take();
+    let counts: BTreeSet<u64> =
+        list(&segments["segments"]).iter().map(|it| iterations_of(it).len() as u64).collect();
+    let report = json(archive, &["report"])["data"].take();
+    let is_exact =
+        segments["alignment"]["by"] == "synchronisations" && segments["alignment"]["complete"] == true;
+    for finding in list(&report["findings"]).iter().filter(|it| is_exact && it["iterations"].is_object()) {
+        let n = number(&finding["iterations"]["n_all"]);
+        assert!(counts.contains(&n), "{of}: {n} iterations, not {counts:?}: {finding}");
+    }
+    let loops = json(archive, &["iterations"])["data"].take();
+    let mut n_compared = 0;
+    for segment in list(&segments["segments"]).iter().filter(|it| is_exact && it["loop_depth"] == 1) {
+        let expected = iterations_of(segment).len() as u64;
+        // A loop that other calls interrupt is shown in pieces, each a loop; one that is run again and again is inside of
+        // another, and counted over all.
+        let mut pieces: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        let is_around = |it: &&Value| is_ended_by(it, segment);
+        let (nested, outermost): (Vec<_>, Vec<_>) =
+            list(&loops["loops"]).iter().filter(is_around).partition(|it| it["is_nested"] == true);
+        let is_nested = nested.iter().any(|it| number(&it["accepted"]) == expected);
+        for of_loop in outermost {
+            for instance in list(&of_loop["instances"]) {
+                let cluster = instance["location_cluster"].to_string();
+                pieces.entry(cluster).or_default().push(number(&instance["n_iterations"]));
+            }
+        }
+        for (cluster, counts) in pieces {
+            let is_whole = is_nested || counts.contains(&expected) || counts.iter().sum::<u64>() == expected;
+            assert!(
+                is_whole,
+                "{of}: segment {}, cluster {cluster}: {counts:?}, not {expected}",
+                segment["id"]
+            );
+            n_compared += 1;
+        }
+    }
+    n_compared
+}
+
+/// What these do every few steps synchronises all ranks: an iteration of their phases is all steps up to there, and that
+/// of their loops is a step.
+const EVERY_FEW_STEPS: [&str; 3] = ["ensemble", "rebalanced_mesh", "serialised_output"];
+
+#[test]
+fn loops_findings_and_segments_have_the_same_iterations() {
+    let mut n_compared = 0;
+    let is_of = |archive: &Path, name: &str| archive.components().any(|part| part.as_os_str() == name);
+    for archive in at_hand() {
+        if !EVERY_FEW_STEPS.iter().any(|name| is_of(&archive, name))
+            && matches!(ran_on(&archive, &["segments"]).code, Some(0 | 2))
+            && !ran_on(&archive, &["report"]).out.is_empty()
+        {
+            n_compared += check_iterations(&archive);
+        }
+    }
+    assert!(10 < n_compared, "{n_compared} loops");
+}
+
 #[test]
 fn no_page_contradicts_itself() {
     let mut n_checked = 0;
