@@ -214,12 +214,11 @@ impl SampledNode {
             }
             Inside::Iterations { accepted, profiles, .. } => {
                 profile_of(into, id).add_instance(Some(duration), |children| {
-                    let mut sum = 0.0;
-                    for iteration in accepted {
-                        if let Inside::Ordered(nodes) = iteration.inside {
-                            sum += add(nodes, children);
-                        }
-                    }
+                    let ordered = |iteration: SampledNode| match iteration.inside {
+                        Inside::Ordered(nodes) => nodes,
+                        _ => Vec::new(),
+                    };
+                    let mut sum: f64 = accepted.into_iter().map(|it| add(ordered(it), children)).sum();
                     for profile in profiles {
                         sum += profile.duration();
                         add_profile(children, profile);
