@@ -6,7 +6,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
 use ouzel::waits::accelerators::{
-    KernelDifference, KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked, idle_table,
+    KernelDifference, KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked, gaps_table, idle_table,
 };
 use pyo3::prelude::*;
 
@@ -52,15 +52,21 @@ impl Trace {
         let asked = StepsAsked { marks: step_range, step, per_step: per == KernelsPer::Step };
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
+            if !matches!(which, KernelsTable::OverTime | KernelsTable::CopiesOverTime) {
+                let answer = trace.kernels(by, per, &asked, options)?;
+                return Ok(answer.map(|output| output.table(which, definitions)));
+            }
             let answer = trace.accelerators(&asked, options)?;
             Ok(answer.map(|output| {
-                let is_over_time = matches!(which, KernelsTable::OverTime | KernelsTable::CopiesOverTime);
-                let over_time = is_over_time.then(|| output.over_time(bins, definitions));
+                let over_time = Some(output.over_time(bins, definitions));
                 KernelsOutput { over_time, ..output.kernels(by, per, definitions) }.table(which, definitions)
             }))
         })
     }
 }
+
+/// Gaps that are listed: enough to look for a pattern in them.
+const N_GAPS: usize = 1000;
 
 fn kernels_by(by: &str) -> PyResult<KernelsBy> {
     let choices =
@@ -83,8 +89,7 @@ pub fn kernel_difference(
     let steps = [step.map(|it| it.0), step.map(|it| it.1)];
     let sides = gathered(py, vec![before, after], None, |(nth, _), trace, options| {
         let asked = StepsAsked { marks: step_range, step: steps[nth], per_step: false };
-        let answer = trace.accelerators(&asked, options)?;
-        Ok(answer.map(|output| output.kernels(by, KernelsPer::Run, trace.definitions())))
+        trace.kernels(by, KernelsPer::Run, &asked, options)
     })?;
     let Gathered { first, outputs, coverage, notices } = sides;
     let output = KernelDifference::new(&outputs[0], &outputs[1]).table();
@@ -98,6 +103,14 @@ impl Trace {
             let definitions = trace.definitions();
             let answer = trace.accelerators(asked, options)?;
             Ok(answer.map(|output| idle_table(&output.idle(definitions), definitions)))
+        })
+    }
+
+    /// The longest gaps of streams.
+    pub fn longest_gaps(&self, py: Python<'_>, asked: &StepsAsked<'_>) -> PyResult<Table> {
+        self.table(py, |trace, options| {
+            let answer = trace.idle_by_cause(N_GAPS, asked, options)?;
+            Ok(answer.map(|output| gaps_table(&output.gaps, trace.definitions())))
         })
     }
 }

@@ -254,11 +254,13 @@ impl Trace {
     ) -> PyResult<Table> {
         let asked = StepsAsked { marks: step_range, step, per_step: false };
         if let Some(by) = by {
-            choice("by", by, &[("cause", ())])?;
-            return self.idle_by_cause(py, &asked);
+            return match choice("by", by, &[("cause", true), ("gap", false)])? {
+                true => self.idle_by_cause(py, &asked),
+                false => self.longest_gaps(py, &asked),
+            };
         }
         if asked != StepsAsked::default() {
-            return Err(PyValueError::new_err("step and step_range need by=\"cause\""));
+            return Err(PyValueError::new_err("step and step_range need by=\"cause\" or \"gap\""));
         }
         let per = per_what(per)?;
         let named = idle_functions.map(patterns).transpose()?;

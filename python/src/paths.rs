@@ -8,6 +8,7 @@ use ouzel::analyses::patterns::PatternOptions;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::model::{Definitions, RegionId, WorldRank};
 use ouzel::replay::{Change, ChangeError, Code};
+use ouzel::waits::accelerators::DeviceChange;
 use ouzel::{ConnectedTimeline, TimelineConnections};
 use ouzel_answers::WhatIfAnswer;
 use ouzel_plot::pictures::{self, Connections, TimelineRows};
@@ -27,8 +28,31 @@ enum PathRows {
 #[pymethods]
 impl Trace {
     #[doc = prose!("Trace.critical_path_analysis")]
-    #[pyo3(signature = (*, by="segment"))]
-    fn critical_path_analysis(&self, py: Python<'_>, by: &str) -> PyResult<Table> {
+    #[pyo3(signature = (*, by="segment", faster=None, fused=false, no_launch_cost=false))]
+    fn critical_path_analysis(
+        &self,
+        py: Python<'_>,
+        by: &str,
+        faster: Option<Vec<String>>,
+        fused: bool,
+        no_launch_cost: bool,
+    ) -> PyResult<Table> {
+        let faster = faster.into_iter().flatten().map(|text| {
+            let because = |reason| PyValueError::new_err(format!("faster: {text:?}: {reason}"));
+            DeviceChange::faster(&text).map_err(because)
+        });
+        let changes = DeviceChange::all(faster.collect::<PyResult<_>>()?, fused, no_launch_cost);
+        if !changes.is_empty() {
+            if by != "segment" {
+                return Err(PyValueError::new_err(
+                    "by is for the path as recorded: leave it out with changes",
+                ));
+            }
+            return self.table(py, |trace, options| {
+                let answer = trace.device_what_if(&changes, options)?;
+                Ok(answer.map(|projection| projection.table(trace.definitions())))
+            });
+        }
         let choices = [
             ("segment", PathRows::Segments),
             ("region", PathRows::Regions),

@@ -1,7 +1,14 @@
 """Who depends on whom, what repeats, and who is alike."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import ouzel
 import pytest
+
+COMMAND = Path(sys.executable).parent / "ouzel"
 
 
 @pytest.fixture
@@ -143,3 +150,36 @@ def test_what_if_replays_the_run(jacobi):
         jacobi.what_if(faster=["solve"])
     with pytest.raises(ouzel.OuzelError, match="no region"):
         jacobi.what_if(remove=["nothing"])
+
+
+def test_changes_of_accelerators_are_projected_as_on_the_command_line(testdata):
+    path = testdata / "nsight-made/small.sqlite"
+    trace = ouzel.open(path)
+    cases = [
+        ({"no_launch_cost": True}, ["--no-launch-cost"]),
+        ({"fused": True, "no_launch_cost": True}, ["--fused", "--no-launch-cost"]),
+    ]
+    names = trace.kernels()["kernel"]
+    cases.append(({"faster": [f"{names[0]}=2"]}, ["--faster", f"{names[0]}=2"]))
+    for arguments, options in cases:
+        row = trace.critical_path_analysis(**arguments)
+        assert len(row) == 1
+        words = [COMMAND, "critical-path", path, *options, "--format", "json"]
+        done = subprocess.run(words, capture_output=True, check=False, timeout=120)
+        assert {name: row[name][0] for name in row.columns} == json.loads(done.stdout)["data"]["what_if"]
+    with pytest.raises(ValueError, match="NAME=FACTOR"):
+        trace.critical_path_analysis(faster=["a"])
+    with pytest.raises(ValueError, match="leave it out"):
+        trace.critical_path_analysis(by="bound", fused=True)
+    with pytest.raises(ouzel.OuzelError, match="no_such"):
+        trace.critical_path_analysis(faster=["no_such_kernel=2"])
+
+
+def test_the_longest_gaps_are_parts_of_the_idle_time(shared):
+    trace = ouzel.open(shared / "chrome-pytorch/hta-critical_path/alexnet")
+    gaps, streams = trace.idle_time(by="gap"), trace.idle_time(by="cause")
+    assert 0 < len(gaps) < 1000
+    assert list(gaps["idle_ns"]) == sorted(gaps["idle_ns"], reverse=True)
+    # There are fewer than are listed, so that they are all.
+    assert sum(gaps["idle_ns"]) == sum(streams["idle_ns"])
+    assert all(0 < share <= 1 for share in gaps["host_share"])

@@ -1,9 +1,10 @@
 //! `ouzel idle`.
 
+use ouzel::IdleByCause;
 use ouzel::analyses::Per;
 use ouzel::analyses::idle::{IdleOutput, IdleRegions};
-use ouzel::model::Definitions;
-use ouzel::waits::accelerators::{StreamIdle, stream_id};
+use ouzel::model::{Definitions, RegionId, Ticks};
+use ouzel::waits::accelerators::{IdleGap, StreamIdle, stream_id};
 use ouzel_export::TableRows;
 use serde::Serialize;
 use std::sync::Arc;
@@ -39,6 +40,46 @@ impl IdleAnswer {
 pub struct IdleCausesAnswer {
     /// By rank, then by stream.
     pub rows: Vec<IdleCausesRow>,
+    /// The 20 longest gaps of all streams, longest first.
+    pub gaps: Vec<IdleGapRow>,
+}
+
+/// One gap, and what the host did in it.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleGapRow {
+    /// World rank of the process; `null` if unknown.
+    pub rank: Option<u32>,
+    /// Number of the stream, as its profiler shows it.
+    pub stream: u64,
+    /// From the trace start to the end of the operations before.
+    pub start_ns: u64,
+    /// From the trace start to the begin of the next operation.
+    pub end_ns: u64,
+    /// Length of the gap.
+    pub idle_ns: u64,
+    /// The cause of its largest part: a key of `causes` without `_ns`.
+    pub cause: &'static str,
+    /// The parts of the gap, which add up to it.
+    pub causes: IdleCauses,
+    /// The operation that ends it.
+    pub next: Option<Arc<str>>,
+    /// The thread that launches that operation; `null` if unknown.
+    pub thread: Option<Arc<str>>,
+    /// Where this thread is longest during the gap, at most three call paths.
+    pub host: Vec<IdleGapHost>,
+}
+
+/// What a thread did in a gap.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct IdleGapHost {
+    /// Names from the outermost region; empty outside of all calls.
+    pub call_path: Vec<Arc<str>>,
+    /// Exclusive time in the gap.
+    pub time_ns: u64,
+    /// The same / length of the gap.
+    pub share: Option<f64>,
 }
 
 /// One stream.
@@ -100,7 +141,7 @@ impl IdleCauses {
 
 impl IdleCausesAnswer {
     /// The shape of `rows`.
-    pub fn new(rows: &[StreamIdle], definitions: &Definitions) -> Self {
+    pub fn new(output: &IdleByCause, definitions: &Definitions) -> Self {
         let row = |row: &StreamIdle| {
             let span_ns = definitions.clock.ns_from_ticks(row.span);
             let idle_ns = definitions.clock.ns_from_ticks(row.idle);
@@ -113,6 +154,32 @@ impl IdleCausesAnswer {
                 causes: IdleCauses::new(row.causes_ns(definitions)),
             }
         };
-        IdleCausesAnswer { rows: rows.iter().map(row).collect() }
+        let gaps = output.gaps.iter().map(|gap| IdleGapRow::new(gap, definitions)).collect();
+        IdleCausesAnswer { rows: output.streams.iter().map(row).collect(), gaps }
+    }
+}
+
+impl IdleGapRow {
+    fn new(gap: &IdleGap, definitions: &Definitions) -> Self {
+        let clock = &definitions.clock;
+        let name = |region: RegionId| definitions.region(region).name.clone();
+        let length = gap.length().0;
+        let host = |(path, time): &(Vec<RegionId>, Ticks)| IdleGapHost {
+            call_path: path.iter().copied().map(name).collect(),
+            time_ns: clock.ns_from_ticks(*time),
+            share: (0 < length).then(|| time.0 as f64 / length as f64),
+        };
+        IdleGapRow {
+            rank: gap.rank.map(|rank| rank.0),
+            stream: stream_id(definitions, gap.location),
+            start_ns: clock.ns_from_ticks(gap.range.start),
+            end_ns: clock.ns_from_ticks(gap.range.end),
+            idle_ns: clock.ns_from_ticks(gap.length()),
+            cause: gap.cause().as_str(),
+            causes: IdleCauses::new(clock.ns_of_parts(gap.causes)),
+            next: gap.next.map(name),
+            thread: gap.thread.map(|thread| definitions.location(thread).name.clone()),
+            host: gap.host.iter().map(host).collect(),
+        }
     }
 }

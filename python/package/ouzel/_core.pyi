@@ -738,7 +738,7 @@ class Trace:
         mpi_events: bool | None = None,
         *,
         per: _Per = "rank",
-        by: Literal["cause"] | None = None,
+        by: Literal["cause", "gap"] | None = None,
         step: int | None = None,
         step_range: str | None = None,
     ) -> Table:
@@ -748,7 +748,9 @@ class Trace:
         collective operations of MPI. If you give one of the following, they are as in Pipit. ``idle_functions``: names
         with ``*`` and ``?``, "Idle" if not given. ``mpi_events``: also ``MPI_Recv``, ``MPI_Wait`` and ``MPI_Waitall``.
         ``by="cause"``: one row for each accelerator stream, its idle time divided by cause; the parts add up to it.
-        ``step``, ``step_range``, with ``by="cause"``: only the gaps before what one step launches, as for :meth:`kernels`.
+        ``by="gap"``: the 1,000 longest gaps of all streams, each with its main cause and with the call path in which the
+        thread that launches the next operation was for most of it.
+        ``step``, ``step_range``, with either: only the gaps before what one step launches, as for :meth:`kernels`.
         Pipit, operation ``idle_time``.
         """
     def kernels(
@@ -791,7 +793,12 @@ class Trace:
         by operator.
         """
     def critical_path_analysis(
-        self, *, by: Literal["segment", "region", "call_path", "bound"] = "segment"
+        self,
+        *,
+        by: Literal["segment", "region", "call_path", "bound"] = "segment",
+        faster: list[str] | None = None,
+        fused: bool = False,
+        no_launch_cost: bool = False,
     ) -> Table:
         """The chain of work and waiting that determines the run time.
 
@@ -800,6 +807,12 @@ class Trace:
         CPU, GPU, launches or communication. With accelerators it follows launches and synchronisations. Two passes; memory depends on messages
         and collectives, not on calls. Pipit, operation ``critical_path_analysis``, whose code takes the latest send as
         the matching one.
+
+        With changes of what accelerators do, the answer is one row instead: how long the run and a step would take, by
+        a replay of hosts and streams. ``faster``: kernels, operators or scopes, e.g. ``["aten::mm=2"]``. ``fused``: one
+        launch for all kernels that follow each other in a stream. ``no_launch_cost``: launches take no time. The
+        changes are made together. Raises ``ValueError`` for a change of another form, :class:`OuzelError` for a name
+        that no operation has.
         """
     def calculate_lateness(self, *, per: Literal["rank", "operation"] = "rank") -> Table:
         """How much later each operation ends than the first of its peers, by logical steps.

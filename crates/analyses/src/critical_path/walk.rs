@@ -6,6 +6,7 @@ use ouzel_model::{
     CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Notices, Ticks, TimeRange,
     WorldRank,
 };
+use std::collections::BTreeSet;
 
 /// A piece of the critical path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +64,7 @@ pub fn critical_path(
         let what = "the critical path does not follow a message: it was received before it was sent; --repair-clocks corrects clocks";
         notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, what).times(n_out_of_order));
     }
-    let mut segments = walk(output, &waits);
+    let mut segments = walk(output, &waits, &helpers(output, of_devices));
     segments.reverse();
     segments.retain_mut(|segment| select(segment, output));
     CriticalPathOutput { call_paths: output.call_paths.clone(), segments, n_out_of_order }
@@ -82,16 +83,33 @@ fn select(segment: &mut Segment, output: &OperationsOutput) -> bool {
     is_inside && output.is_selected(segment.location)
 }
 
-/// The location that ends last: a main thread if there is one; of several the one of the smallest rank.
-fn last(lines: &[LocationSpan]) -> Option<&LocationSpan> {
+/// Locations that have no part in what accelerators do, of ranks that have others which do: threads that only wait for
+/// the end, and those of profilers.
+fn helpers(output: &OperationsOutput, of_devices: &[WaitOfDevices]) -> BTreeSet<LocationId> {
+    let takes_part: BTreeSet<LocationId> =
+        of_devices.iter().flat_map(|wait| [wait.location, wait.cause]).collect();
+    let ranks: BTreeSet<_> = output
+        .lines
+        .iter()
+        .filter(|line| takes_part.contains(&line.location))
+        .map(|line| line.rank)
+        .collect();
+    let is_helper = |line: &&LocationSpan| ranks.contains(&line.rank) && !takes_part.contains(&line.location);
+    output.lines.iter().filter(is_helper).map(|line| line.location).collect()
+}
+
+/// The location that ends last: a main thread if there is one, and no helper; of several the one of the smallest rank.
+fn last<'a>(lines: &'a [LocationSpan], helpers: &BTreeSet<LocationId>) -> Option<&'a LocationSpan> {
     lines.iter().min_by_key(|line| {
-        (line.main.is_some(), std::cmp::Reverse(line.end), line.rank.is_none(), line.rank, line.location)
+        let is_helper = helpers.contains(&line.location);
+        let end = std::cmp::Reverse(line.end);
+        (line.main.is_some(), is_helper, end, line.rank.is_none(), line.rank, line.location)
     })
 }
 
 /// The segments, last first.
-fn walk(output: &OperationsOutput, waits: &[Wait]) -> Vec<Segment> {
-    let Some(mut line) = last(&output.lines) else { return Vec::new() };
+fn walk(output: &OperationsOutput, waits: &[Wait], helpers: &BTreeSet<LocationId>) -> Vec<Segment> {
+    let Some(mut line) = last(&output.lines, helpers) else { return Vec::new() };
     let mut segments: Vec<Segment> = Vec::new();
     let mut until = line.end;
     // Waits of each location that the path has not passed yet: each step passes one, so it comes to an end.

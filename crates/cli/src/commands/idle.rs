@@ -93,7 +93,7 @@ fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcom
     let answer = session.answer(|trace, options| trace.idle_by_cause(N_GAPS, &asked, options))?;
     session.reply(
         &answer,
-        |output| IdleCausesAnswer::new(&output.streams, definitions),
+        |output| IdleCausesAnswer::new(output, definitions),
         |output| idle_table(&output.streams, definitions),
         |output, page| {
             write_causes(session, &idle_table(&output.streams, definitions), args, page);
@@ -102,11 +102,13 @@ fn run_by_cause(session: &Session<'_>, args: &IdleArgs) -> anyhow::Result<Outcom
     )
 }
 
-/// Gaps that are listed.
-const N_GAPS: usize = 8;
+/// Gaps that are listed, and those of them on the page.
+const N_GAPS: usize = 20;
+const N_GAPS_SHOWN: usize = 8;
 
 fn write_gaps(table: &Table, page: &mut Page) {
-    if table.n_rows() == 0 {
+    let n_shown = table.n_rows().min(N_GAPS_SHOWN);
+    if n_shown == 0 {
         return;
     }
     page.gap();
@@ -115,8 +117,9 @@ fn write_gaps(table: &Table, page: &mut Page) {
         "The longest gaps, and where the thread that launches next was for most of each:",
         Paint::Plain,
     );
-    let column = |name: &str, title: &str| GridColumn::of(table, name, title);
-    let paths = table.values::<Vec<Arc<str>>>("call_path").iter();
+    let shown = table.picked(&first(n_shown));
+    let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let paths = shown.values::<Vec<Arc<str>>>("call_path").iter();
     let innermost = paths.map(|path| path.last().map_or_else(String::new, ToString::to_string));
     let grid = Grid::default()
         .with(column("rank", "rank"))
