@@ -63,13 +63,9 @@ fn check(archive: &Path, selection: &[&str]) {
     let ran = ran_on(archive, &with(&["report", "--format", "html"]));
     let in_html = ran.out.split("<div class=\"gain\"><b>").skip(1).map(|rest| {
         let (gain, rest) = rest.split_once("</b>").expect("what the page has");
-        let percent = rest
-            .split_once('>')
-            .expect("what the page has")
-            .1
-            .split_once(" of the run")
-            .expect("what the page has")
-            .0;
+        // The band of a sampled gain comes between.
+        let before = rest.split_once(" of the run").expect("what the page has").0;
+        let percent = before.rsplit_once('>').expect("what the page has").1;
         (gain.to_owned(), percent.to_owned())
     });
     assert_eq!(in_html.collect::<Vec<_>>(), expected, "{of}");
@@ -109,5 +105,7 @@ fn told(line: &str) -> Option<(String, String)> {
         .split_once("  −")
         .filter(|(before, _)| before.trim_start().starts_with(|c: char| c.is_ascii_digit()))?;
     let (gain, rest) = amount.split_once("  (")?;
+    // Samples add a band.
+    let gain = gain.split_once(" ±").map_or(gain, |(gain, _)| gain);
     Some((format!("−{gain}"), rest.split_once(')')?.0.to_owned()))
 }
