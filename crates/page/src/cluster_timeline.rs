@@ -10,6 +10,7 @@ use crate::colour::{self, Colour};
 use crate::figure::{Figure, FigureData, Mark, RowData, swatch};
 use crate::pictures::Cluster;
 use crate::raster::{PathIndex, Raster};
+use crate::report_sections::call_path;
 use crate::{Pictures, ranks, segments, units};
 use maud::{Markup, html};
 use ouzel::analyses::peers::PeerKind;
@@ -271,7 +272,7 @@ fn legend(pictures: &Pictures<'_>, shown: &[Shown], beside: &[Option<Category>])
             @for shown in shown {
                 li {
                     (swatch(shown.colour, &shown.number.to_string()))
-                    span { span.path { (pictures.names(shown.path).join(" › ")) } " " span.soft { (shown.category.as_str()) } }
+                    span { (call_path(&pictures.names(shown.path))) " " span.soft { (shown.category.as_str()) } }
                 }
             }
             @for category in categories {

@@ -5,9 +5,10 @@
 
 use crate::axis::round_step;
 use crate::pictures::{IterationSeries, LoopPicture};
-use crate::report_sections::call_path;
+use crate::report_sections::{call_path, region};
 use crate::units;
 use maud::{Markup, PreEscaped, html};
+use ouzel::model::short_name;
 use std::fmt::Write;
 
 /// Size of the drawing, and of the margins around the plot.
@@ -46,7 +47,7 @@ pub(crate) fn charts(loops: &[LoopPicture]) -> Markup {
 }
 
 fn chart(picture: &LoopPicture) -> Markup {
-    let name = &*picture.name;
+    let name = short_name(&picture.name);
     let last = picture.series.iter().filter_map(|series| series.iterations.last());
     let n = last.map(|point| point.index + 1).max().unwrap_or(0) as usize;
     let durations = || picture.series.iter().flat_map(|s| s.iterations.iter().map(|point| point.duration_ns));
@@ -62,7 +63,7 @@ fn chart(picture: &LoopPicture) -> Markup {
     html! {
         figure.chart {
             figcaption {
-                h3 { (name) ": " (units::counted(n as u64, "iteration", "iterations")) }
+                h3 { (region(&picture.name)) ": " (units::counted(n as u64, "iteration", "iterations")) }
                 p {
                     @if !picture.call_path.is_empty() { (call_path(&picture.call_path)) " · " }
                     (picture.source)

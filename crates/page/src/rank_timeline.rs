@@ -4,7 +4,7 @@ use crate::axis::round_step;
 use crate::colour::{self, Colour};
 use crate::figure::{Figure, FigureData, RowData, swatch};
 use crate::raster::{PathIndex, Raster};
-use crate::{Pictures, units};
+use crate::{Pictures, report_sections, units};
 use maud::{Markup, html};
 use ouzel::diagnose::NO_REGION;
 use ouzel::model::{CallPathId, RegionId};
@@ -98,7 +98,7 @@ fn legend(pictures: &Pictures<'_>) -> Markup {
             @for &(region, n) in regions.iter().take(MAX_LEGEND) {
                 li {
                     (swatch(of_region(pictures, region), ""))
-                    span { (pictures.definitions.region(region).name) " " span.soft { (share(n)) } }
+                    span { (report_sections::region(&pictures.definitions.region(region).name)) " " span.soft { (share(n)) } }
                 }
             }
             @if MAX_LEGEND < regions.len() {

@@ -4,7 +4,6 @@ use crate::units;
 use maud::{Markup, html};
 use ouzel::diagnose::{EfficiencyCard, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
 use ouzel::model::short_name;
-use std::sync::Arc;
 
 /// Losses that the table shows; JSON has all of them.
 const MAX_LOSSES: usize = 40;
@@ -16,14 +15,20 @@ pub fn meter(share: f64) -> Markup {
 }
 
 /// Regions from the outermost to the innermost, with short names; where that leaves something out, a tooltip has it all.
-pub fn call_path(path: &[Arc<str>]) -> Markup {
-    let whole = path.join(" › ");
-    let short = path.iter().map(|name| short_name(name)).collect::<Vec<_>>().join(" › ");
+pub fn call_path<T: AsRef<str>>(path: &[T]) -> Markup {
+    let names = || path.iter().map(AsRef::as_ref);
+    let whole = names().collect::<Vec<_>>().join(" › ");
+    let short = names().map(short_name).collect::<Vec<_>>().join(" › ");
     html! {
         @if path.is_empty() { span.soft { (NO_REGION) } }
-        @else if short == whole { span.path { (whole) } }
-        @else { span.path title=(whole) { (short) } }
+        @else { span.path title=[(short != whole).then_some(whole)] { (short) } }
     }
+}
+
+/// A region by its short name; a tooltip has the whole one if it is longer.
+pub fn region(name: &str) -> Markup {
+    let short = short_name(name);
+    html! { span title=[(short != name).then_some(name)] { (short) } }
 }
 
 /// What ran, in one line.

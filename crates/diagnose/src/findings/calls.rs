@@ -47,7 +47,6 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
     let (operations, bytes) = payload(cx, path);
     let mean_bytes = bytes.checked_div(operations).unwrap_or_default();
     let place = cx.place(path);
-    let main = stages.iter().max_by_key(|stage| stage.cost_of_sync());
     let cost = |phase: &PhaseTimes| u128::from(phase.sync.map_or(0, |sync| sync.min.0));
     let (confidence, reason) = cx.confidence_of_phases();
     let is_alone = cx.n_peers() == 1;
@@ -75,7 +74,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         saving: Saving::new("Avoiding this would save"),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: main.and_then(|stage| iterations(stage, cost)),
+        iterations: iterations(stages, cost),
         range: range_of(stages),
         gain,
         remedy: vec![Edit::Scale(EditedCode::with_callees(path), (0, 1))],
@@ -300,7 +299,7 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         saving: Saving::new(format!("{remedy} would save")),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
+        iterations: iterations(&stages, |phase| u128::from(phase.waiting())),
         range: range_of(&stages),
         gain,
         // What an accelerator does in the meantime, and what helper threads do, is not replayed.

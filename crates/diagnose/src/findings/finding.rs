@@ -90,12 +90,16 @@ pub struct Iterations {
 }
 
 impl Iterations {
-    /// `all 100 iterations`, `iterations 8, 16, 23–25 of 40`; at most `n_shown` ranges.
+    /// `all 100 iterations`, `iterations 8, 16, 23–25 of 40`; at most `n_shown` ranges. `90 of 100 iterations` if more ranges
+    /// hold most iterations, as the first few would say nothing.
     pub fn in_words(&self, n_shown: usize) -> String {
         let Iterations { n_all, ranges } = self;
         let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
         if n == *n_all {
             return format!("all {}", units::counted(n, "iteration", "iterations"));
+        }
+        if n_shown < ranges.len() && *n_all < 2 * n {
+            return format!("{} of {} iterations", units::count(n), units::count(*n_all));
         }
         let word = if n == 1 { "iteration" } else { "iterations" };
         format!("{word} {} of {}", ranges_in_words(ranges, n_shown), units::count(*n_all))
@@ -348,6 +352,7 @@ mod tests {
         assert_eq!(of(24, &[(8, 8)]), "iteration 8 of 24");
         assert_eq!(of(40, &[(0, 3), (7, 7)]), "iterations 0–3, 7 of 40");
         assert_eq!(of(90, &[(1, 1), (3, 3), (5, 5), (7, 7), (9, 9)]), "iterations 1, 3, 5, 7, … of 90");
+        assert_eq!(of(60, &[(0, 9), (11, 19), (21, 29), (31, 39), (41, 59)]), "56 of 60 iterations");
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
         saving: Saving::new(format!("Removing {sync_name} would save")),
         path: sync,
         ranks,
-        iterations: iterations(stage, PhaseTimes::imbalance),
+        iterations: iterations(&group.stages, PhaseTimes::imbalance),
         range: group.range(),
         gain: moving,
         remedy: vec![Edit::Release(EditedCode::with_callees(sync))],

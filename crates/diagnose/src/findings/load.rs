@@ -121,7 +121,7 @@ pub(super) fn load(
     gain: u64,
 ) -> Draft {
     let (name, who) = (cx.name(group.path), cx.in_words(&ranks));
-    let iterations = iterations(group.main_stage(), PhaseTimes::imbalance);
+    let iterations = iterations(&group.stages, PhaseTimes::imbalance);
     let s = if ranks.list.len() == 1 { "s" } else { "" };
     let mut evidence = vec![imbalance_evidence(cx, group.imbalance, &group.stages)];
     if !by_peer.is_empty() {

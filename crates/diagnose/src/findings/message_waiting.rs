@@ -27,7 +27,7 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         saving: Saving::default(),
         path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: stages.first().and_then(|stage| iterations(stage, |phase| u128::from(phase.waiting()))),
+        iterations: iterations(stages, |phase| u128::from(phase.waiting())),
         range: range_of(stages),
         gain,
         remedy: waiting.gone(),

@@ -17,7 +17,7 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
     let gain = u128::from(imbalance) * u128::from(n) / u128::from(n - n_slow);
     let gain = u64::try_from(gain).unwrap_or(u64::MAX).min(cx.run());
     let stages: Vec<&Stage> = groups.iter().flat_map(|group| group.stages.iter().copied()).collect();
-    let main = stages.iter().max_by_key(|stage| stage.imbalance())?;
+    stages.first()?;
     let ranks = cx.ranks(slow.locations.iter().copied());
     let who = cx.in_words(&ranks);
     let node = slow.node.map(|node| cx.definitions.system_tree.nodes[node.index()].name.clone());
@@ -61,7 +61,7 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
         saving: Saving::new("Running as fast as the others would save"),
         path,
         ranks,
-        iterations: iterations(main, PhaseTimes::imbalance),
+        iterations: iterations(&stages, PhaseTimes::imbalance),
         range: range_of(&stages),
         gain,
         remedy: as_fast_as_others(cx, slow),

@@ -32,6 +32,8 @@ pub(super) struct Stage {
     pub anchor: Option<PhaseAnchor>,
     /// In order of time.
     pub phases: Vec<PhaseTimes>,
+    /// The outermost loop around it; `None` outside of loops, and for phases that are put together as they are too many.
+    pub outermost: Option<u32>,
     /// Iterations of the outermost loop around it; 0 outside of loops.
     pub n_iterations: usize,
     /// By call path and whether peers were left out.
@@ -203,6 +205,7 @@ pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
         let mut stage = Stage {
             anchor,
             phases: Vec::with_capacity(n_phases),
+            outermost: slot.loops.first().copied(),
             n_iterations: match iterations {
                 Some(iterations) => iterations.len(),
                 // What is put together because there is too much of it.

@@ -501,6 +501,22 @@ fn iterations_that_stick_out_are_outliers() {
 }
 
 #[test]
+fn a_finding_names_iterations_only_if_they_have_its_loss() {
+    let of = |worst: u64| {
+        let program = iterated(move |rank, i| {
+            let extra = if rank == 3 { if i == 7 { worst } else { 300 } } else { 0 };
+            vec![work("solve", 1000 + extra)]
+        });
+        let findings = report(&program.trace()).findings;
+        let uneven = findings.into_iter().find(|it| it.kind == FindingKind::LoadImbalance);
+        uneven.and_then(|it| it.iterations).expect("an imbalance in a loop").ranges
+    };
+    // Iteration 7 stands out, but 19 others have three quarters of the loss.
+    assert_eq!(of(2000), [(0, 19)]);
+    assert_eq!(of(60_000), [(7, 7)]);
+}
+
+#[test]
 fn iterations_that_take_longer_and_longer_grow() {
     let growing = iterated(|_, i| vec![work("solve", 500), work("search", 100 + 60 * i)]);
     let (kind, region, _, gain) = first(&growing.trace());

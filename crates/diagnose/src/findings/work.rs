@@ -229,14 +229,27 @@ pub(super) fn range_of(stages: &[&Stage]) -> TimeRange {
     all.unwrap_or(TimeRange { start: ouzel_model::Ticks(0), end: ouzel_model::Ticks(0) })
 }
 
-/// The iterations of the outermost loop in which something costs at least a quarter of what it costs in the worst one;
-/// `None` for a stage that does not repeat.
-pub(super) fn iterations(stage: &Stage, cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
-    let costs = stage.by_iteration(cost);
+/// The iterations of the outermost loop in which something costs at least a quarter of what it costs in the worst one; all
+/// of them if these have less than four fifths of the cost, as then a few stand out of a loss that is everywhere.
+/// `None` if no loop has four fifths of what it costs in `stages`.
+pub(super) fn iterations(stages: &[&Stage], cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
+    let is_most = |part: u128, all: u128| 0 < all && 4 * all <= 5 * part;
+    let all: u128 = stages.iter().flat_map(|stage| &stage.phases).map(&cost).sum();
+    let mut loops: BTreeMap<(Option<u32>, usize), Vec<u128>> = BTreeMap::new();
+    for (nth, stage) in stages.iter().enumerate() {
+        // Stages outside of loops have nothing in common.
+        let key = (stage.outermost, if stage.outermost.is_some() { 0 } else { nth });
+        let costs = loops.entry(key).or_insert_with(|| vec![0; stage.n_iterations]);
+        costs.iter_mut().zip(stage.by_iteration(&cost)).for_each(|(sum, cost)| *sum += cost);
+    }
+    let costs = loops.into_values().find(|costs| is_most(costs.iter().sum(), all))?;
     let most = costs.iter().copied().max().unwrap_or_default();
     let is_dear = |i: &usize| 0 < costs[*i] && most <= costs[*i] * 4;
-    let ranges = ranges_of((0..costs.len()).filter(is_dear).map(|i| i as u64));
-    (!costs.is_empty()).then_some(Iterations { n_all: costs.len() as u64, ranges })
+    let dear: Vec<usize> = (0..costs.len()).filter(is_dear).collect();
+    let is_enough = is_most(dear.iter().map(|&i| costs[i]).sum(), costs.iter().sum());
+    let named = if is_enough { dear } else { (0..costs.len()).collect() };
+    let ranges = ranges_of(named.into_iter().map(|i| i as u64));
+    Some(Iterations { n_all: costs.len() as u64, ranges })
 }
 
 /// Peers that exceed the mean by more than a third of what the highest exceeds it by.
