@@ -37,12 +37,18 @@ pub(crate) fn learn<'s>(
     instances: impl IntoIterator<Item = &'s [StaticId]>,
     source: LoopSource,
 ) -> ControlFlow {
-    let instances: Vec<&[StaticId]> = instances.into_iter().collect();
-    let vertices = vertices(&instances);
+    let mut counts: BTreeMap<&[StaticId], u64> = BTreeMap::new();
+    for children in instances {
+        *counts.entry(children).or_default() += 1;
+    }
+    let vertices = vertices(&counts);
     let index = |id: &StaticId| vertices.binary_search(id).ok();
-    let numbered = |children: &&[StaticId]| children.iter().map(index).collect::<Vec<Option<usize>>>();
-    let sequences: Vec<Vec<Option<usize>>> = instances.iter().map(numbered).collect();
-    let cuts = sequences.iter().map(|children| cut_at_repeats(children)).collect();
+    let numbered = |(children, &n_instances): (&&[StaticId], &u64)| {
+        let children = children.iter().map(index).collect();
+        Sequence { children, n_instances }
+    };
+    let sequences: Vec<Sequence> = counts.iter().map(numbered).collect();
+    let cuts = sequences.iter().map(|sequence| cut_at_repeats(&sequence.children)).collect();
     let seen = settled(&vertices, &sequences, cuts);
     let order = match source {
         LoopSource::LearnedSampled => turned(&vertices, &sequences, seen),
@@ -51,15 +57,21 @@ pub(crate) fn learn<'s>(
     ControlFlow::new(vertices, order, source)
 }
 
+/// The children of instances of a loop that have the same.
+struct Sequence {
+    /// Their places among the vertices.
+    children: Vec<Option<usize>>,
+    n_instances: u64,
+}
+
 /// The order that the pieces between `cuts` show, cut again by what they show until nothing changes.
-fn settled(vertices: &[StaticId], sequences: &[Vec<Option<usize>>], cuts: Vec<Vec<usize>>) -> Successors {
+fn settled(vertices: &[StaticId], sequences: &[Sequence], cuts: Vec<Vec<usize>>) -> Successors {
     let mut cuts = cuts;
     let mut round = 0;
     loop {
         round += 1;
         let majority = majority(vertices, &count_pairs(sequences, &cuts));
-        let again: Vec<_> =
-            sequences.iter().map(|children| cut(&majority, vertices.len(), children)).collect();
+        let again: Vec<_> = sequences.iter().map(|it| cut(&majority, vertices.len(), &it.children)).collect();
         if again == cuts || round == MAX_ROUNDS {
             return majority;
         }
@@ -68,10 +80,10 @@ fn settled(vertices: &[StaticId], sequences: &[Vec<Option<usize>>], cuts: Vec<Ve
 }
 
 /// The turn of the order `seen` in samples that begins where iterations begin, or the order of lines.
-fn turned(vertices: &[StaticId], sequences: &[Vec<Option<usize>>], seen: Successors) -> Successors {
+fn turned(vertices: &[StaticId], sequences: &[Sequence], seen: Successors) -> Successors {
     let n = vertices.len();
-    let n_pieces = |order: &Successors| -> usize {
-        sequences.iter().map(|children| cut(order, n, children).len()).sum()
+    let n_pieces = |order: &Successors| -> u64 {
+        sequences.iter().map(|it| it.n_instances * cut(order, n, &it.children).len() as u64).sum()
     };
     let key = |i: usize| (vertices[i].line().unwrap_or(u32::MAX), vertices[i]);
     let mut by_line: Vec<usize> = (0..n).collect();
@@ -80,17 +92,17 @@ fn turned(vertices: &[StaticId], sequences: &[Vec<Option<usize>>], seen: Success
     let places = linear_extension(vertices, &seen);
     in_order.sort_unstable_by_key(|&i| places[i]);
     let turns = (1..n.min(MAX_TURNS)).map(|first| turn(&seen, &in_order, first));
-    let mut turns: Vec<(usize, Successors)> = turns.map(|order| (n_pieces(&order), order)).collect();
+    let mut turns: Vec<(u64, Successors)> = turns.map(|order| (n_pieces(&order), order)).collect();
     turns.insert(0, (n_pieces(&seen), seen));
     let fewest = turns.iter().map(|(n_pieces, _)| *n_pieces).min().unwrap_or(0);
     // Each instance of the loop may have a part of an iteration at either end.
-    let most = fewest + sequences.len();
+    let most = fewest + sequences.iter().map(|it| it.n_instances).sum::<u64>();
     let lined = by_line.iter().all(|&i| vertices[i].line().is_some());
     let lines = in_one_order(&by_line);
     if lined && n_pieces(&lines) <= most {
         return lines;
     }
-    let is_good = |(_, (n_pieces, _)): &(usize, (usize, Successors))| *n_pieces <= most;
+    let is_good = |(_, (n_pieces, _)): &(usize, (u64, Successors))| *n_pieces <= most;
     let turns = turns.into_iter().enumerate().filter(is_good);
     let best = turns.min_by_key(|&(first, _)| in_order.get(first).map(|&i| key(i)));
     best.map_or(lines, |(_, (_, order))| order)
@@ -125,10 +137,10 @@ fn in_one_order(vertices: &[usize]) -> Successors {
 }
 
 /// The ids that occur, ascending, at most [`MAX_VERTICES`]; each of the others begins an iteration.
-fn vertices(instances: &[&[StaticId]]) -> Vec<StaticId> {
+fn vertices(instances: &BTreeMap<&[StaticId], u64>) -> Vec<StaticId> {
     let mut counts: BTreeMap<StaticId, u64> = BTreeMap::new();
-    for id in instances.iter().copied().flatten() {
-        *counts.entry(*id).or_default() += 1;
+    for (&children, n_instances) in instances {
+        children.iter().for_each(|&id| *counts.entry(id).or_default() += n_instances);
     }
     let mut by_count: Vec<(Reverse<u64>, StaticId)> =
         counts.into_iter().map(|(id, n)| (Reverse(n), id)).collect();
@@ -156,16 +168,16 @@ fn cut_at_repeats(children: &[Option<usize>]) -> Vec<usize> {
 }
 
 /// The number of pieces in which x is before y, close enough.
-fn count_pairs(sequences: &[Vec<Option<usize>>], cuts: &[Vec<usize>]) -> FxHashMap<(usize, usize), u64> {
+fn count_pairs(sequences: &[Sequence], cuts: &[Vec<usize>]) -> FxHashMap<(usize, usize), u64> {
     let mut counts = FxHashMap::default();
-    for (children, cuts) in sequences.iter().zip(cuts) {
+    for (Sequence { children, n_instances }, cuts) in sequences.iter().zip(cuts) {
         let mut start = 0;
         for &end in cuts {
             let piece = &children[start..end];
             for (i, &x) in piece.iter().enumerate() {
                 let behind = piece[i + 1..].iter().take(CHILDREN_AHEAD);
                 for pair in behind.filter_map(|&y| x.zip(y)) {
-                    *counts.entry(pair).or_default() += 1;
+                    *counts.entry(pair).or_default() += n_instances;
                 }
             }
             start = end;

@@ -7,7 +7,7 @@ use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop};
 use crate::node::StaticId;
 use ouzel_model::{Lca, Ticks};
 
-/// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 40 MB.
+/// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 20 MB.
 const MAX_NODES: usize = 1 << 18;
 /// Frames of a path that are kept, so that walking a tree cannot exhaust the stack of a thread.
 const MAX_DEPTH: usize = 192;
@@ -15,10 +15,8 @@ const MAX_DEPTH: usize = 192;
 /// Builds the tree of one location, sample by sample.
 #[derive(Debug)]
 pub struct SampleTreeBuilder {
-    /// The root, then the frames of the last sample.
+    /// The root, then the frames of the last sample. Their number of samples is that before they began.
     open: Vec<SampledNode>,
-    /// Number of samples before each open node began.
-    opened_at: Vec<u64>,
     n_samples: u64,
     last: Ticks,
     intervals: Intervals,
@@ -36,7 +34,6 @@ impl Default for SampleTreeBuilder {
     fn default() -> Self {
         SampleTreeBuilder {
             open: Vec::new(),
-            opened_at: Vec::new(),
             n_samples: 0,
             last: Ticks(0),
             intervals: Intervals::default(),
@@ -174,26 +171,28 @@ impl SampleTreeBuilder {
             last: time,
             start: time,
             end: time,
-            n_samples: 0,
+            n_samples: self.n_samples,
             continuity: LcaQuality::Exact,
             has_recorded: false,
             inside: Inside::Ordered(Vec::new()),
         });
-        self.opened_at.push(self.n_samples);
         self.n_nodes += 1;
     }
 
     /// Closes what is open beyond the outermost `n_open`.
     fn close(&mut self, n_open: usize, time: Ticks) {
         while n_open < self.open.len() {
-            let (node, at) = (self.open.pop(), self.opened_at.pop());
-            let (mut node, at) = node.zip(at).expect("there is one for each open node");
+            let mut node = self.open.pop().expect("more are open");
             node.last = self.last;
             node.end = time;
-            node.n_samples = self.n_samples - at;
+            node.n_samples = self.n_samples - node.n_samples;
             let parent = self.open.last_mut().expect("the root stays open");
             parent.has_recorded |= node.has_recorded;
             if let Inside::Ordered(children) = &mut parent.inside {
+                if children.is_empty() {
+                    // Most calls of samples have no other callee than this one.
+                    children.reserve_exact(1);
+                }
                 children.push(node);
             }
         }

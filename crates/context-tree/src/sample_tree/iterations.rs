@@ -2,7 +2,7 @@
 //!
 //! Law: durations stay what they were. Loops are done from the inside out.
 
-use super::{Inside, SampledNode, is_loop};
+use super::{Inside, SampledIterations, SampledNode, is_loop};
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide, learn};
 use crate::node::{LoopSource, StaticId};
 use ouzel_model::Ticks;
@@ -37,36 +37,27 @@ pub struct LoopReport {
 /// Reports instances in the order of their ends, inner before outer.
 #[cfg(test)]
 pub fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<LoopReport> {
-    identify_loops(root, flows, acceptance, &|_| LoopSource::Marked)
-}
-
-/// [`identify`] with what says how a loop became known.
-pub(super) fn identify_loops(
-    root: &mut SampledNode,
-    flows: &ControlFlows,
-    acceptance: Acceptance,
-    known_by: &dyn Fn(StaticId) -> LoopSource,
-) -> Vec<LoopReport> {
     let mut reports = Vec::new();
-    identify_below(root, flows, acceptance, known_by, &mut reports);
+    identify_loops(root, flows, acceptance, &|_| LoopSource::Marked, &mut |report| reports.push(report));
     reports
 }
 
-fn identify_below(
+/// [`identify`] with what says how a loop became known, and what takes the reports.
+pub(super) fn identify_loops(
     node: &mut SampledNode,
     flows: &ControlFlows,
     acceptance: Acceptance,
     known_by: &dyn Fn(StaticId) -> LoopSource,
-    reports: &mut Vec<LoopReport>,
+    report: &mut dyn FnMut(LoopReport),
 ) {
     let Inside::Ordered(children) = &mut node.inside else { return };
     for child in children.iter_mut() {
-        identify_below(child, flows, acceptance, known_by, reports);
+        identify_loops(child, flows, acceptance, known_by, report);
     }
     let flow = flows.0.get(&node.id).filter(|_| is_loop(node.id) && !children.is_empty());
     if let Some(flow) = flow {
         let source = known_by(node.id);
-        reports.push(split(node, flow, acceptance, source));
+        report(split(node, flow, acceptance, source));
     }
 }
 
@@ -111,13 +102,14 @@ fn split(
         if iteration.is_accepted {
             accepted.extend(iteration_node(of_iteration));
         } else {
-            of_iteration.into_iter().for_each(|child| {
+            of_iteration.into_iter().for_each(|mut child| {
                 child.add_to(&mut profiles);
             });
         }
     }
     let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
-    node.inside = Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source };
+    let inside = SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source };
+    node.inside = Inside::Iterations(Box::new(inside));
     report
 }
 

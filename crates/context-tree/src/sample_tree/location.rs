@@ -7,7 +7,7 @@ use super::builder::SampleTreeBuilder;
 use super::code_flow::CodeFlows;
 use super::found_loops::find_loops;
 use super::iterations::{identify_loops, learn_flows};
-use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop, static_id};
+use super::{Inside, LcaQuality, SampledIterations, SampledNode, SampledTree, is_loop, static_id};
 use crate::assemble::LoopRecord;
 use crate::control_flow::Acceptance;
 use crate::diff::Differ;
@@ -261,7 +261,8 @@ impl LocationSamples {
         find_loops(&mut root);
         let mut flows = learn_flows([&root], LoopSource::LearnedSampled);
         self.paths.code.replace(&root, &mut flows);
-        identify_loops(&mut root, &flows, Acceptance::sampled(period), &|id| self.paths.known_by(id));
+        let known_by = |id| self.paths.known_by(id);
+        identify_loops(&mut root, &flows, Acceptance::sampled(period), &known_by, &mut drop);
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
         let mut loops = Vec::new();
@@ -280,7 +281,8 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
     path.push(node.id);
     match &node.inside {
         Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
-        Inside::Iterations { accepted, n_rejected, source, cfg_source, .. } => {
+        Inside::Iterations(inside) => {
+            let SampledIterations { accepted, n_rejected, source, cfg_source, .. } = &**inside;
             let mut rows = LoopRows::default();
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);

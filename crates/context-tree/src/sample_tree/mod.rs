@@ -104,22 +104,26 @@ pub enum Inside {
     /// Calls and loops in order of time.
     Ordered(Vec<SampledNode>),
     /// A loop with its iterations.
-    Iterations {
-        /// Accepted iterations, in order of time.
-        accepted: Vec<SampledNode>,
-        /// What was called in rejected ones, by id.
-        profiles: Vec<Node>,
-        /// Whether each iteration is accepted, in order of time.
-        is_accepted: Vec<bool>,
-        /// Number of rejected ones.
-        n_rejected: u64,
-        /// How the loop became known.
-        source: LoopSource,
-        /// How its control flow became known.
-        cfg_source: LoopSource,
-    },
+    Iterations(Box<SampledIterations>),
     /// Only durations: a profile.
     Profile(Box<Node>),
+}
+
+/// The iterations of a loop. Apart, as there are few loops among the calls of a tree.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SampledIterations {
+    /// Accepted iterations, in order of time.
+    pub accepted: Vec<SampledNode>,
+    /// What was called in rejected ones, by id.
+    pub profiles: Vec<Node>,
+    /// Whether each iteration is accepted, in order of time.
+    pub is_accepted: Vec<bool>,
+    /// Number of rejected ones.
+    pub n_rejected: u64,
+    /// How the loop became known.
+    pub source: LoopSource,
+    /// How its control flow became known.
+    pub cfg_source: LoopSource,
 }
 
 /// The tree of one location.
@@ -154,37 +158,35 @@ impl SampledNode {
     pub fn n_nodes(&self) -> usize {
         1 + match &self.inside {
             Inside::Ordered(children) => children.iter().map(SampledNode::n_nodes).sum(),
-            Inside::Iterations { accepted, profiles, .. } => {
-                accepted.iter().map(SampledNode::n_nodes).sum::<usize>()
-                    + profiles.iter().map(Node::n_nodes).sum::<usize>()
+            Inside::Iterations(inside) => {
+                inside.accepted.iter().map(SampledNode::n_nodes).sum::<usize>()
+                    + inside.profiles.iter().map(Node::n_nodes).sum::<usize>()
             }
             Inside::Profile(profile) => profile.n_nodes(),
         }
     }
 
     /// The same as a profile with the id [`StaticId::Folded`] around it.
-    fn into_folded(self) -> SampledNode {
-        if self.id == StaticId::Folded {
-            return self;
+    fn into_folded(mut self) -> SampledNode {
+        if self.id != StaticId::Folded {
+            let mut profiles = Vec::with_capacity(1);
+            self.fold_into(profile_of(&mut profiles, StaticId::Folded));
+            self.inside = Inside::Profile(Box::new(profiles.swap_remove(0)));
+            self.id = StaticId::Folded;
         }
-        let SampledNode { first, last, start, end, n_samples, continuity, has_recorded, .. } = self;
-        let mut profiles = Vec::with_capacity(1);
-        self.fold_into(profile_of(&mut profiles, StaticId::Folded));
-        let inside = Inside::Profile(Box::new(profiles.swap_remove(0)));
-        let id = StaticId::Folded;
-        SampledNode { id, first, last, start, end, n_samples, continuity, has_recorded, inside }
+        self
     }
 
-    /// Adds only the durations to a profile of folded calls.
-    fn fold_into(self, folded: &mut Node) {
-        match self.inside {
-            Inside::Profile(profile) if self.id == StaticId::Folded => folded.absorb(*profile),
+    /// Adds only the durations to a profile of folded calls. What is inside of it may be moved.
+    fn fold_into(&mut self, folded: &mut Node) {
+        match &mut self.inside {
+            Inside::Profile(profile) if self.id == StaticId::Folded => folded.absorb(taken(profile)),
             _ => folded.add_instance(None, |children| self.add_to(children)),
         }
     }
 
     /// Only the durations, by id.
-    pub fn into_profile(self) -> Node {
+    pub fn into_profile(mut self) -> Node {
         match self.inside {
             Inside::Profile(profile) => *profile,
             _ => {
@@ -196,30 +198,31 @@ impl SampledNode {
     }
 
     /// Adds only the durations to those of the same id in `into`, which stays sorted; returns the sum of what was added.
+    /// Profiles inside of it are moved; the calls, of which there can be very many, stay where they are.
     ///
     /// Durations are whole ticks, so sums do not depend on their order.
-    fn add_to(self, into: &mut Vec<Node>) -> f64 {
+    fn add_to(&mut self, into: &mut Vec<Node>) -> f64 {
         let (id, duration) = (self.id, self.duration().0 as f64);
-        let add = |nodes: Vec<SampledNode>, children: &mut Vec<Node>| -> f64 {
-            nodes.into_iter().map(|node| node.add_to(children)).sum()
+        let add = |nodes: &mut [SampledNode], children: &mut Vec<Node>| -> f64 {
+            nodes.iter_mut().map(|node| node.add_to(children)).sum()
         };
-        match self.inside {
+        match &mut self.inside {
             Inside::Profile(profile) => {
                 let duration = profile.duration();
-                add_profile(into, *profile);
+                add_profile(into, taken(profile));
                 return duration;
             }
             Inside::Ordered(nodes) => {
                 profile_of(into, id).add_instance(Some(duration), |children| add(nodes, children));
             }
-            Inside::Iterations { accepted, profiles, .. } => {
+            Inside::Iterations(inside) => {
                 profile_of(into, id).add_instance(Some(duration), |children| {
-                    let ordered = |iteration: SampledNode| match iteration.inside {
-                        Inside::Ordered(nodes) => nodes,
-                        _ => Vec::new(),
+                    let mut of_iteration = |iteration: &mut SampledNode| match &mut iteration.inside {
+                        Inside::Ordered(nodes) => add(nodes, children),
+                        _ => 0.0,
                     };
-                    let mut sum: f64 = accepted.into_iter().map(|it| add(ordered(it), children)).sum();
-                    for profile in profiles {
+                    let mut sum: f64 = inside.accepted.iter_mut().map(&mut of_iteration).sum();
+                    for profile in inside.profiles.drain(..) {
                         sum += profile.duration();
                         add_profile(children, profile);
                     }
@@ -245,7 +248,9 @@ impl SampledNode {
                 gaps.push(end.since(at).0 as f64);
                 Node::call(id, gaps, nodes)
             }
-            Inside::Iterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } => {
+            Inside::Iterations(inside) => {
+                let SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } =
+                    *inside;
                 let n = accepted.len();
                 let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
                 let clusters = cluster(nodes, merger);
@@ -272,6 +277,12 @@ impl SampledNode {
             }
         }
     }
+}
+
+/// A profile, which leaves an empty one in its place.
+fn taken(profile: &mut Node) -> Node {
+    let id = profile.id;
+    std::mem::replace(profile, Node::profile(id, 0.0, 0.0, Vec::new()))
 }
 
 /// The cluster of each iteration, given those of the accepted ones.

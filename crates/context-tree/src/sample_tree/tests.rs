@@ -70,7 +70,8 @@ impl Names {
                 let value = json!({ "first": node.first.0, "last": node.last.0, "id": self.name(node.id) });
                 (value, children.iter().map(|child| self.tree(child)).collect())
             }
-            Inside::Iterations { accepted, profiles, .. } => {
+            Inside::Iterations(inside) => {
+                let SampledIterations { accepted, profiles, .. } = &**inside;
                 let iteration = |(i, node): (usize, &SampledNode)| {
                     let mut value = self.tree(node);
                     value["id"] = json!(format!("iter#{i}"));
