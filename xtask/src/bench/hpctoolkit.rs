@@ -1,4 +1,4 @@
-//! Databases of HPCToolkit: samples per second, from the file to columns, and to a profile.
+//! Databases of HPCToolkit: samples per second, from the file to columns, to a profile and to a report.
 
 use super::measure::{Contender, alternate, median};
 use super::table::{Row, Target};
@@ -35,16 +35,25 @@ pub fn rows(root: &Path, ouzel: &Path, quick: bool, rounds: usize) -> Result<Vec
     anyhow::ensure!(ran.status.success(), "cargo {} failed", example.join(" "));
     let count = workspace::target(root)?.join("release/examples/count_samples");
     let (path, n_samples, size) = database(root, quick)?;
-    let profile =
-        ["profile".into(), path.clone(), "--jobs".into(), "1".into(), "--format".into(), "json".into()];
-    let contenders =
-        [Contender::whole_process(&count, [path.clone()]), Contender::whole_process(ouzel, profile)];
+    let ask = |command: &str| {
+        [command.into(), path.clone(), "--jobs".into(), "1".into(), "--format".into(), "json".into()]
+    };
+    let contenders = [
+        Contender::whole_process(&count, [path.clone()]),
+        Contender::whole_process(ouzel, ask("profile")),
+        Contender::whole_process(ouzel, ask("report")),
+    ];
     println!("measuring {} contenders on {size}", contenders.len());
     let runs = alternate(&contenders, rounds)?;
-    let (read, profile) = (median(&runs[0]), median(&runs[1]));
+    let [read, profile, report] = [0, 1, 2].map(|i| median(&runs[i]));
     Ok(vec![
         Row::speed("samples of HPCToolkit into columns, one core", size, read, n_samples)
             .at_rate(n_samples as f64 / read, Target::AtLeast(50e6)),
         Row::speed("ouzel profile --jobs 1, HPCToolkit", size, profile, n_samples),
+        Row::speed("ouzel report --jobs 1, HPCToolkit", size, report, n_samples).beside(
+            "profile's time",
+            report / profile,
+            Target::AtMost(6.0),
+        ),
     ])
 }
