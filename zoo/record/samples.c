@@ -62,7 +62,7 @@ static void *short_thread(void *n)
 
 NOINLINE static long deep(long n)
 {
-    long below = n == 0 ? (split(20000), 0) : deep(n - 1);
+    long below = n == 0 ? (split(60000), 0) : deep(n - 1);
     sink = below;
     return below + 1;
 }
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "threads") == 0) {
         pthread_t threads[64];
         for (long i = 0; i < n && i < 64; i++)
-            pthread_create(&threads[i], NULL, in_thread, (void *)30000L);
+            pthread_create(&threads[i], NULL, in_thread, (void *)40000L);
         for (long i = 0; i < n && i < 64; i++)
             pthread_join(threads[i], NULL);
     } else if (strcmp(what, "sequence") == 0) {
@@ -99,20 +99,20 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "signals") == 0) {
         signal(SIGURG, on_signal);
         for (long i = 0; i < n; i++) {
-            split(200);
+            split(300);
             raise(SIGURG);
         }
         printf("%d\n", (int)n_signals);
     } else if (strcmp(what, "fork") == 0) {
         if (fork() == 0) {
-            split(30000);
+            split(60000);
             return 0;
         }
         wait(NULL);
     } else if (strcmp(what, "exec") == 0) {
         split(3000);
         execl("/no/such/program", "x", (char *)NULL);
-        execv(argv[0], (char *[]){argv[0], "split", "30000", NULL});
+        execv(argv[0], (char *[]){argv[0], "split", "60000", NULL});
         return 1;
     } else if (strcmp(what, "kill") == 0) {
         split(n);

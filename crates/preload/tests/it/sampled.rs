@@ -49,7 +49,7 @@ impl Workshop {
         let variables = launch::environment(&directory, choices).expect("the library is built");
         // The time limit is of a process that is not recorded.
         let mut command = Command::new("timeout");
-        command.args(["100", "env"]);
+        command.args(["600", "env"]);
         for (name, value) in variables {
             command.arg(format!("{name}={}", value.to_string_lossy()));
         }

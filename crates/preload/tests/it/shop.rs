@@ -66,7 +66,7 @@ impl Shop {
         let directory = launch::make_directory(&self.path(name)).expect("a folder for the recording");
         let variables = launch::environment(&directory, choices).expect("the library is built");
         let mut command = Command::new("timeout");
-        command.args(["100", &format!("mpirun.{}", self.library), "-n", &N_RANKS.to_string()]);
+        command.args(["600", &format!("mpirun.{}", self.library), "-n", &N_RANKS.to_string()]);
         command.arg(program).args(words).envs(variables.iter().cloned());
         if let Some(after) = preloaded {
             let (_, ours) = &variables[0];
