@@ -116,6 +116,17 @@ fn a_helper_thread_goes_on_where_it_was_started() {
 }
 
 #[test]
+fn what_a_profiler_adds_to_a_process_is_not_its_main_thread() {
+    let mut trace = ToyTrace::new(
+        "0: enter wait @0, leave @60
+         0.1: enter work @1, leave @60",
+    );
+    trace.definitions_mut().locations[0].kind = ouzel_model::LocationKind::Unknown;
+    let output = critical_path(&operations(&trace), &[], trace.definitions(), &Notices::default());
+    assert_eq!(described(&output.segments), [("local", 1, 1, 60)]);
+}
+
+#[test]
 fn wrong_clocks_are_not_followed() {
     let trace = ToyTrace::new(
         "0: enter MPI_Recv @1, recv<1 @2, leave @2, enter MPI_Recv @3, recv<1 @9, leave @9

@@ -294,9 +294,14 @@ fn lines(cx: &FinishCx<'_>) -> Vec<LocationSpan> {
     let on_cpu = |id: LocationId| {
         matches!(locations[id.index()].kind, LocationKind::CpuThread | LocationKind::Unknown)
     };
+    // What a profiler records beside a process, of unknown kind, is its main thread only if it has no thread.
+    let is_unknown = |id: LocationId| locations[id.index()].kind == LocationKind::Unknown;
+    let mut candidates: Vec<LocationId> =
+        with_events.clone().map(|it| it.0).filter(|&id| on_cpu(id)).collect();
+    candidates.sort_by_key(|&id| (is_unknown(id), id));
     let mut main_of_group = BTreeMap::new();
     let mut main_of_rank = BTreeMap::new();
-    for (id, _) in with_events.clone().filter(|&(id, _)| on_cpu(id)) {
+    for id in candidates {
         main_of_group.entry(locations[id.index()].group).or_insert(id);
         if let Some(rank) = locations[id.index()].rank {
             main_of_rank.entry(rank).or_insert(id);

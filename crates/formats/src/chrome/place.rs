@@ -62,7 +62,10 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
     order.sort_by_cached_key(|&track| {
         let draft = &collector.tracks[track];
         let group = &collector.groups[draft.group];
-        (group.file, is_device[track], natural(&group.pid), draft.group, natural(&draft.tid), draft.kind)
+        // On Linux a main thread has the number of its process.
+        let is_other = draft.tid != group.pid;
+        let (pid, tid) = (natural(&group.pid), natural(&draft.tid));
+        (group.file, is_device[track], pid, draft.group, is_other, tid, draft.kind)
     });
     let of_tracks = vec![None; collector.tracks.len()];
     let mut placed = LocationPlans { of_tracks, ..LocationPlans::default() };
