@@ -7,6 +7,7 @@
 
 use crate::recorded::Recorded;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
+use ouzel_analyses::idle::IDLE;
 use ouzel_analyses::imbalance::imbalance;
 use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::phases::PhaseGroup;
@@ -77,6 +78,8 @@ pub enum LossKind {
     DeviceCollective,
     /// Waiting outside MPI for other threads or processes: `mean` of exclusive time over the threads or streams there, at least one a process.
     WaitForThreads,
+    /// Having nothing to do, as Charm++ (`Idle`) and V8 (`(idle)`) record it: `mean` of exclusive time over the threads there, at least one a process.
+    Idle,
 }
 
 impl LossKind {
@@ -92,6 +95,7 @@ impl LossKind {
             LossKind::DeviceAllocation => "device_allocation",
             LossKind::DeviceCollective => "device_collective",
             LossKind::WaitForThreads => "wait_for_threads",
+            LossKind::Idle => "idle",
         }
     }
 
@@ -110,6 +114,7 @@ impl LossKind {
             LossKind::DeviceCollective => "collectives of accelerators",
             LossKind::WaitForThreads if !recorded.several_threads() => "waiting outside of MPI",
             LossKind::WaitForThreads => "waiting for other threads",
+            LossKind::Idle => "idle",
         }
     }
 }
@@ -156,6 +161,7 @@ impl LossContext<'_> {
                 }
                 (_, Family::CudaHip) => (LossKind::WaitForDevice, row.exclusive.mean()),
                 (_, Family::Nccl) => (LossKind::DeviceCollective, row.exclusive.mean()),
+                _ if self.is_idle(path) => (LossKind::Idle, row.exclusive.mean()),
                 _ => (LossKind::WaitForThreads, row.exclusive.mean()),
             };
             let lost = match kind {
@@ -181,6 +187,12 @@ impl LossContext<'_> {
             location.rows.binary_search_by_key(&path, |row| row.call_path).is_ok()
         };
         self.profile.locations.iter().filter(is_there).count() as u64
+    }
+
+    /// Whether the path ends where the runtime system says that there is nothing to do.
+    fn is_idle(&self, path: CallPathId) -> bool {
+        let region = self.profile.call_paths.region(path);
+        region.is_some_and(|region| IDLE.contains(&&*self.definitions.region(region).name))
     }
 
     fn allocates(&self, path: CallPathId) -> bool {

@@ -19,8 +19,8 @@ use ouzel_model::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Regions that are always idle: Charm++ names them so.
-pub const IDLE: &[&str] = &["Idle"];
+/// Regions that are always idle: Charm++ and V8 name them so.
+pub const IDLE: &[&str] = &["Idle", "(idle)"];
 
 /// Calls of MPI that wait for one message; those in brackets have lost their name, and their records say what they are.
 pub const MPI_WAITS: &[&str] = &["MPI_Recv", "MPI_Wait", "MPI_Waitall", "<*> (receive)", "<*> (wait)"];
