@@ -35,6 +35,7 @@ pub(super) fn read(window: Window, collector: &mut Collector) -> Result<Vec<Noti
     }
     collector.end_syncs();
     collector.end_spans().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
+    collector.store.close_all().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
     let say = |level, code, message: String| Notice::new(level, code, message).in_file(window.file().clone());
     if let Some(damage) = &window.damage {
         let message = format!("the file cannot be read further ({damage}); the events before that were kept");

@@ -175,39 +175,51 @@ impl Store {
         into.n += 1;
         self.n_open += 1;
         if RUN_RECORDS <= into.open.len() {
-            return self.close(track);
-        }
-        if OPEN_RECORDS_MAX <= self.n_open {
-            return (0..self.tracks.len()).try_for_each(|track| self.close(track));
+            // More is to come: the memory is used again.
+            let open = self.end_run(track)?;
+            self.tracks[track].open = open;
+        } else if OPEN_RECORDS_MAX <= self.n_open {
+            return self.close_all();
         }
         Ok(())
     }
 
-    /// Makes a run of what is open in a track.
+    /// Makes runs of what is open, and frees its memory.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub fn close_all(&mut self) -> io::Result<()> {
+        (0..self.tracks.len()).try_for_each(|track| self.close(track))
+    }
+
+    /// The same of one track.
     ///
     /// # Errors
     /// If the temporary file cannot be written.
     pub fn close(&mut self, track: usize) -> io::Result<()> {
+        self.end_run(track).map(drop)
+    }
+
+    /// Makes a run of what is open in a track; gives its memory, if the run went to the file.
+    fn end_run(&mut self, track: usize) -> io::Result<Vec<TrackRecord>> {
         let mut open = std::mem::take(&mut self.tracks[track].open);
         if open.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         open.sort_by_key(TrackRecord::key);
         self.n_open -= open.len();
         let share = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64);
         let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
-        let run = if self.n_in_memory + open.len() <= n_max {
+        if self.n_in_memory + open.len() <= n_max {
             self.n_in_memory += open.len();
-            RecordRun::Memory(open.into_boxed_slice())
-        } else {
-            let run = RecordRun::File { offset: self.file_bytes, n: open.len() };
-            self.write(&open)?;
-            open.clear();
-            self.tracks[track].open = open;
-            run
-        };
+            self.tracks[track].runs.push(RecordRun::Memory(open.into_boxed_slice()));
+            return Ok(Vec::new());
+        }
+        let run = RecordRun::File { offset: self.file_bytes, n: open.len() };
+        self.write(&open)?;
         self.tracks[track].runs.push(run);
-        Ok(())
+        open.clear();
+        Ok(open)
     }
 
     fn write(&mut self, records: &[TrackRecord]) -> io::Result<()> {
