@@ -17,8 +17,8 @@ pub struct KernelsCopies {
     pub direction: &'static str,
     /// Number of copies.
     pub n: u64,
-    /// Bytes of those whose size is recorded.
-    pub bytes: u64,
+    /// Bytes of those whose size is recorded; `null` without any.
+    pub bytes: Option<u64>,
     /// Time of all.
     pub total_ns: u64,
     /// 10⁹ bytes per second over all whose size is recorded; `null` without any.

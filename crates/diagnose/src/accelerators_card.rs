@@ -17,6 +17,9 @@ pub struct AcceleratorsCard {
     /// `busy / span`.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
     pub busy_fraction: f64,
+    /// `busy / (run time × devices)`.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0.0, max = 1.0)))]
+    pub busy_of_run: f64,
     /// Time in which a device communicates.
     pub communication_ns: u64,
     /// Time in which a device communicates and does not compute.
@@ -36,7 +39,8 @@ pub struct AcceleratorIdle {
 }
 
 impl AcceleratorsCard {
-    pub(crate) fn new(of: &AcceleratorsSummary, clock: &Clock) -> Self {
+    pub(crate) fn new(of: &AcceleratorsSummary, run_ns: u64, clock: &Clock) -> Self {
+        let ratio = |part: u64, whole: u64| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
         let ns = |ticks| clock.ns_from_ticks(ticks);
         let causes = clock.ns_of_parts(of.causes);
         let mut idle: Vec<AcceleratorIdle> = IdleCause::ALL
@@ -49,7 +53,8 @@ impl AcceleratorsCard {
             n_devices: of.n_devices,
             span_ns: ns(of.span),
             busy_ns: ns(of.busy),
-            busy_fraction: if of.span.0 == 0 { 0.0 } else { of.busy.0 as f64 / of.span.0 as f64 },
+            busy_fraction: ratio(of.busy.0, of.span.0),
+            busy_of_run: ratio(ns(of.busy), run_ns.saturating_mul(of.n_devices)).min(1.0),
             communication_ns: ns(of.communication),
             exposed_ns: ns(of.exposed),
             idle,
@@ -60,7 +65,10 @@ impl AcceleratorsCard {
     pub fn in_words(&self) -> String {
         let devices = units::counted(self.n_devices, "accelerator", "accelerators");
         let busy = units::percent(Some(self.busy_fraction));
-        let mut text = format!("{devices}: busy {busy} of the time between first and last operation");
+        let of_run = units::percent(Some(self.busy_of_run));
+        let mut text = format!(
+            "{devices}: busy {busy} of the time between first and last operation, {of_run} of the run"
+        );
         if 0 < self.communication_ns {
             text += &format!(
                 "; communication {}, of which nothing hides {}",
@@ -79,9 +87,15 @@ impl AcceleratorsCard {
 }
 
 /// The cause as the page says it.
-fn in_words(cause: &str) -> String {
+fn in_words(cause: &str) -> &'static str {
     match cause {
-        "partner" => "others late to a collective".to_owned(),
-        _ => cause.replace('_', " "),
+        "host_late" => "the host launches late",
+        "host_waits" => "the host waits for devices",
+        "other_stream" => "another stream comes first",
+        "copy" => "copies",
+        "partner" => "others are late to a collective",
+        "dependency" => "between operations that are queued",
+        "start_up" => "start-up",
+        _ => "unknown",
     }
 }

@@ -209,6 +209,13 @@ impl RunReport {
         };
         (!incomplete.is_empty() && !self.trust.lost.is_empty()).then(note)
     }
+
+    /// What waiting for accelerators in the losses means, where it is known how busy these are.
+    pub fn device_waits_note(&self) -> Option<&'static str> {
+        let waits = self.losses.iter().any(|loss| loss.kind == LossKind::WaitForDevice);
+        let note = "While a thread waits for an accelerator, that may be at work: the findings say what can be gained.";
+        (waits && self.accelerators.is_some()).then_some(note)
+    }
 }
 
 /// The analyses that a report is made from.
@@ -343,7 +350,12 @@ impl Material {
 
     /// Whether streams of accelerators ran.
     pub fn wants_accelerators(&self) -> bool {
-        self.run.recorded.calls && 0 < self.run.n_accelerator_streams
+        0 < self.run.n_accelerator_streams
+    }
+
+    /// Whether calls and operations are recorded with their begins and ends, at least those that know each other.
+    pub fn are_accelerators_exact(&self, knows_launches: bool) -> bool {
+        self.run.recorded.calls || knows_launches
     }
 
     /// Adds how accelerators were used.
@@ -442,7 +454,7 @@ impl Material {
             Err(reason) => (None, Some(reason.to_string())),
         };
         let accelerators =
-            self.accelerators.as_ref().map(|summary| AcceleratorsCard::new(summary, &definitions.clock));
+            self.accelerators.as_ref().map(|it| AcceleratorsCard::new(it, run.span_ns, &definitions.clock));
         let sources = Sources {
             accelerators: accelerators.as_ref(),
             ..self.sources(definitions, trust.lost.is_empty())

@@ -59,8 +59,8 @@ impl Trace {
         Ok(Answer { output: output.of_steps(asked)?, coverage, run_range, notices })
     }
 
-    /// Why streams have nothing to do, and the `n` longest gaps with what hosts did in them. Two passes; the second looks
-    /// only at threads, in these gaps.
+    /// Why streams have nothing to do, and the `n` longest gaps with what hosts did in them, in memory that does not grow
+    /// with the number of processes. Two passes; the second looks only at threads, in these gaps.
     ///
     /// # Errors
     /// As [`accelerators`](Trace::accelerators).
@@ -70,13 +70,12 @@ impl Trace {
         asked: &StepsAsked<'_>,
         options: &Options<'_>,
     ) -> Result<Answer<IdleByCause>, AskError> {
-        let definitions = self.definitions();
-        let answer = self.accelerators(asked, options)?;
-        let answer = answer.map(|output| IdleByCause {
-            streams: output.idle(definitions),
-            gaps: output.longest_gaps(n, definitions),
-        });
-        let mut answer = answer;
+        let (analysis, notice) = self.with_steps(asked, options)?;
+        let answer = self.ask(Kernels::idle(analysis, n, asked), options)?;
+        let Answer { output, coverage, run_range, mut notices } = answer;
+        notices.extend(notice);
+        let (streams, gaps) = output.idle_of_steps(asked)?;
+        let mut answer = Answer { output: IdleByCause { streams, gaps }, coverage, run_range, notices };
         let idle: Ticks = answer.output.streams.iter().map(|row| row.idle).sum();
         let unknown: Ticks = answer.output.streams.iter().map(|row| row.of(IdleCause::Other)).sum();
         if Ticks(0) < idle && unknown == idle {

@@ -34,7 +34,7 @@ use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Re
 use ouzel_files::memory;
 use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean};
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::accelerators::{Accelerators, DeviceWhatIfError, StepError};
+use ouzel_waits::accelerators::{Accelerators, DeviceWhatIfError, NO_LAUNCHES, StepError};
 use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -209,6 +209,7 @@ impl Trace {
             let remap = operations.call_paths.absorb(&devices.call_paths);
             of_devices = devices.path_waits(definitions);
             of_devices.iter_mut().for_each(|wait| wait.call_path = remap.path(wait.call_path));
+            notices.extend(without_launch(devices.n_without_launch(definitions)));
         }
         let path = critical_path(&operations, &of_devices, definitions, &notices);
         drop(operations);
@@ -470,9 +471,11 @@ impl Trace {
         let within = within.map(|key| pass.outputs.take(&key)).transpose()?;
         if let Some(devices) = devices {
             let devices = pass.outputs.take(&devices)?;
-            material.add_summary(devices.summary(definitions));
-            let losses = devices.losses(definitions);
-            losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+            if material.are_accelerators_exact(devices.knows_launches(definitions)) {
+                material.add_summary(devices.summary(definitions));
+                let losses = devices.losses(definitions);
+                losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+            }
         }
         if let Some(late) = late {
             let late = pass.outputs.take(&late)?;
@@ -501,6 +504,19 @@ impl Trace {
         }
         Ok(())
     }
+}
+
+/// What is said of operations whose launch is not recorded, of so many.
+fn without_launch((n_without, n): (u64, u64)) -> Option<Notice> {
+    let what = match n_without {
+        0 => return None,
+        _ if n_without == n => NO_LAUNCHES.to_owned(),
+        _ => format!(
+            "no launch is recorded for {n_without} of {n} operations of accelerators: the path goes from them to the \
+             operation before, and not to the host"
+        ),
+    };
+    Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))
 }
 
 /// Trees of the locations, with the sampling period that is asked for.

@@ -81,6 +81,7 @@ pub fn losses(report: &RunReport) -> Markup {
         } @else if losses.is_empty() {
             p { span.fine { "Nothing: " } "no call path loses more than 0.1 % of the run." }
         } @else {
+            @if let Some(note) = report.device_waits_note() { p.soft { (note) } }
             div.scroll {
                 table {
                     @if recorded.several_processes() {

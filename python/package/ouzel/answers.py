@@ -219,6 +219,8 @@ class AcceleratorsCard(TypedDict):
     """Time in which a device runs an operation."""
     busy_fraction: float
     """``busy / span``."""
+    busy_of_run: float
+    """``busy / (run time × devices)``."""
     communication_ns: int
     """Time in which a device communicates."""
     exposed_ns: int
@@ -544,7 +546,7 @@ class Loss(TypedDict):
     least: RankTime
     """The process with the least time."""
 
-LossKind: TypeAlias = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "wait_for_threads"]
+LossKind: TypeAlias = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "wait_for_threads", "idle"]
 
 class RankTime(TypedDict):
     """How long a process spent somewhere."""

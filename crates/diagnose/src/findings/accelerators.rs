@@ -6,8 +6,9 @@ use super::context::Context;
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::words::capitalised;
-use ouzel_model::{CallPathId, LocationKind};
-use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind};
+use ouzel_analyses::semantics::Family;
+use ouzel_model::{CallPathId, CallPathTree};
+use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind, allocates_memory};
 
 /// What is said of a kind of loss. `{}` stands for the name of the call path.
 struct Words {
@@ -17,6 +18,20 @@ struct Words {
     saving: &'static str,
     evidence: &'static str,
     advice: &'static str,
+}
+
+/// What is counted of a kind of loss.
+fn counted(kind: DeviceLossKind) -> &'static str {
+    use DeviceLossKind as Kind;
+    match kind {
+        Kind::HostLate | Kind::InputPipeline | Kind::FirstUse | Kind::MemoryChurn => {
+            "launches and waits after it"
+        }
+        Kind::UselessSynchronization | Kind::SerializedStreams => "calls",
+        Kind::SynchronousCopies | Kind::PageableMemory => "copies",
+        Kind::Straggler | Kind::ExposedCommunication => "collectives",
+        Kind::SmallKernels | Kind::Imbalance => "kernels",
+    }
 }
 
 fn words(kind: DeviceLossKind) -> Words {
@@ -38,6 +53,16 @@ const LATE_CODE: &str = "code of the host between launches and waits, which take
 const NO_WAITS: &str =
     "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept";
 const NO_BLOCKING: &str = "copies, which neither block the host nor hold up their stream in the replay";
+
+/// What is said of the first call that allocates: it takes long as it makes the context of the device, too.
+const FIRST_ALLOCATION: &str = "the host allocates in {} before its first launch, and the first call of the runtime also makes \
+                                the context of the device.";
+/// What is said of code that calls do not divide further.
+const OUTERMOST_CODE: &str = "Find out what the host does there: {} is all that the trace says of it. Record its functions or \
+                              ranges, too; then make it faster, move it to another thread, or launch the next step before it.";
+
+const INPUT_AND_OUTPUT: &str =
+    "Leave it to another thread, gather more of it before each call of {}, or do it less often.";
 
 /// What is said of code of the host.
 fn words_of_code(kind: DeviceLossKind) -> Option<Words> {
@@ -181,15 +206,24 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     let who = capitalised(&cx.in_words(&ranks));
     let fill = |text: &str| text.replace("{}", &cx.name(path));
     let title = words.title.replace("{}", name.as_deref().unwrap_or(&who));
-    let is_on_stream = |location| cx.definitions.location(location).kind == LocationKind::AcceleratorStream;
-    let on =
-        if loss.locations.iter().all(|&location| is_on_stream(location)) { "on" } else { "on the host of" };
-    let start = if ranks.list.is_empty() { String::new() } else { format!("{on} {}, ", cx.in_words(&ranks)) };
+    let start = if ranks.list.is_empty() { String::new() } else { format!("on {}, ", cx.in_words(&ranks)) };
+    let allocates = loss.kind == DeviceLossKind::FirstUse
+        && cx.paths().region(path).is_some_and(|it| allocates_memory(&cx.definitions.region(it).name));
+    let sentence = if allocates { FIRST_ALLOCATION } else { words.sentence };
+    let is_outermost = cx.paths().parent(path) == CallPathTree::ROOT;
+    let advice = match loss.kind {
+        DeviceLossKind::HostLate => match cx.class(path).map(|class| class.family) {
+            Some(Family::PosixIo) => INPUT_AND_OUTPUT,
+            Some(Family::User) if is_outermost => OUTERMOST_CODE,
+            _ => words.advice,
+        },
+        _ => words.advice,
+    };
     let gain = loss.gain.0;
     Draft {
         kind: words.kind,
         title,
-        sentence: capitalised(&format!("{start}{}", fill(words.sentence))),
+        sentence: capitalised(&format!("{start}{}", fill(sentence))),
         saving: Saving::new(words.saving),
         path,
         also: Vec::new(),
@@ -215,12 +249,12 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
             words.evidence,
             "gain = run time − run time of the replay; see accelerators in docs/method.md",
             vec![
-                Quantity::count("number", loss.n),
-                Quantity::ns("their time", cx.ns(loss.time.0)),
+                Quantity::count(counted(loss.kind), loss.n),
+                Quantity::ns("time in all", cx.ns(loss.time.0)),
                 Quantity::ns("gain", cx.ns(gain)),
             ],
         )],
-        advice: fill(words.advice),
+        advice: fill(advice),
         command: compare_ranks(cx, path),
     }
 }

@@ -70,6 +70,8 @@ use waiting::Theme;
 const MOSTLY: f64 = 2.0 / 3.0;
 /// Accelerators that are busy for this share of their time hardly ever wait.
 const BUSY: f64 = 0.9;
+/// Accelerators that are busy for a smaller share of the run are not what it takes long for.
+const BUSY_OF_RUN: f64 = 0.5;
 
 /// What findings are made from. Call paths are numbered alike in all of it.
 #[derive(Debug, Clone, Copy)]
@@ -182,7 +184,9 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     if let Some(losses) = sources.devices {
         let is_told_by_losses =
             |kind| matches!(kind, FindingKind::IdleDevice | FindingKind::WaitingForDevice);
-        drafts.retain(|draft| !is_told_by_losses(draft.kind));
+        // Calls of the runtime wait for what the replay has, or take the time that it does without.
+        let is_of_runtime = |path| cx.class(path).is_some_and(|class| class.family == Family::CudaHip);
+        drafts.retain(|draft| !is_told_by_losses(draft.kind) && !is_of_runtime(draft.path));
         drafts.extend(accelerators::drafts(&cx, losses));
     }
     drafts.retain(|draft| cx.is_significant(draft.stated_loss()) && cx.is_significant(draft.stated_gain()));
@@ -193,7 +197,8 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     }
     let together = together(&drafts, replays.as_ref());
     if drafts.is_empty() {
-        let busy_devices = sources.accelerators.filter(|of| BUSY <= of.busy_fraction);
+        let is_busy = |of: &&AcceleratorsCard| BUSY <= of.busy_fraction && BUSY_OF_RUN <= of.busy_of_run;
+        let busy_devices = sources.accelerators.filter(is_busy);
         drafts.push(match busy_devices {
             Some(of) => devices_are_busy(&cx, of),
             None => nothing(&cx, largest),

@@ -14,7 +14,7 @@ use super::kinds::{self, ActivityClass};
 use super::names::{ChromeRegions, RegionDraft, TextTable};
 use super::number::{ns_from_us, u64_from};
 use super::record::{RecordKind, Store, TrackRecord};
-use super::resources::{LaunchShapes, MEMORY};
+use super::resources::{CallResources, LaunchShapes, MEMORY};
 use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use super::syncs::StreamSyncs;
@@ -130,6 +130,7 @@ pub(super) struct Collector {
     pub files: Vec<FileFacts>,
     pub samples: Samples,
     pub shapes: LaunchShapes,
+    pub(super) of_calls: CallResources,
     /// Names of threads, by group and tid.
     pub thread_names: BTreeMap<(usize, String), String>,
     pub launches: Bits,
@@ -157,6 +158,7 @@ impl Collector {
         self.group_ids.clear();
         self.last_track = None;
         self.flows.begin_file();
+        self.of_calls = CallResources::default();
         self.samples.begin_file();
     }
 
@@ -329,15 +331,25 @@ impl Collector {
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync if link != 0 => {
                 self.launched.insert(link);
             }
-            ActivityClass::Runtime if link != 0 => self.launches.insert(link),
+            ActivityClass::Runtime if link != 0 => {
+                self.launches.insert(link);
+                self.keep_resources(event, link);
+            }
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync | ActivityClass::Runtime => {}
             _ => link = 0,
         }
         if class == ActivityClass::Sync && link != 0 {
             self.sync(event, link);
         }
-        let (what, detail) = self.meaning(event, class, at_ns);
-        let shape = if class == ActivityClass::Kernel { self.shape(&event.args) } else { 0 };
+        let (what, mut detail) = self.meaning(event, class, at_ns);
+        let mut shape = if class == ActivityClass::Kernel { self.shape(&event.args) } else { 0 };
+        match class {
+            ActivityClass::Kernel if shape == 0 => shape = self.of_calls.shape(link),
+            ActivityClass::Copy if detail.is_none() => {
+                detail = self.of_calls.bytes(link).map(DetailKind::Bytes);
+            }
+            _ => {}
+        }
         let (kind, link) = match detail {
             None => (RecordKind::Slice, link),
             Some(detail) => {

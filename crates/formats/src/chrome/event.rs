@@ -39,6 +39,8 @@ pub(super) struct Args<'a> {
     pub device: &'a [u8],
     pub correlation: &'a [u8],
     pub bytes: &'a [u8],
+    /// What HIP's calls say of a copy, where CUDA's copies say `bytes`.
+    pub size: &'a [u8],
     pub collective: Text<'a>,
     pub n_elements_in: &'a [u8],
     pub n_elements_out: &'a [u8],
@@ -101,6 +103,7 @@ fn args<'a>(cursor: &mut JsonCursor<'a>, args: &mut Args<'a>) -> Result<(), Toke
             b"device" => args.device = value.raw(),
             b"correlation" => args.correlation = value.raw(),
             b"bytes" => args.bytes = value.raw(),
+            b"size" => args.size = value.raw(),
             b"name" => args.name = value.text(),
             b"Collective name" => args.collective = value.text(),
             b"In msg nelems" => args.n_elements_in = value.raw(),

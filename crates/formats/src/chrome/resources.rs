@@ -35,7 +35,44 @@ impl LaunchShapes {
     }
 }
 
+/// What calls of HIP say of the operations that they launch: CUDA's operations say it themselves. Calls come before
+/// operations in a file.
+#[derive(Debug, Default)]
+pub(super) struct CallResources {
+    shapes: FxHashMap<u64, u16>,
+    bytes: FxHashMap<u64, u64>,
+}
+
+impl CallResources {
+    /// The number of the shape of the kernel that a call launches, plus one; 0 if none is recorded. A call launches one.
+    pub fn shape(&mut self, link: u64) -> u16 {
+        if self.shapes.is_empty() { 0 } else { self.shapes.remove(&link).unwrap_or(0) }
+    }
+
+    /// How much a call copies.
+    pub fn bytes(&mut self, link: u64) -> Option<u64> {
+        if self.bytes.is_empty() { None } else { self.bytes.remove(&link) }
+    }
+}
+
 impl Collector {
+    /// Keeps what a call of HIP says of the operation that it launches.
+    pub(super) fn keep_resources(&mut self, event: &Event<'_>, link: u64) {
+        if !event.args.grid.is_empty() {
+            let shape = self.shape(&event.args);
+            if shape != 0 {
+                self.of_calls.shapes.insert(link, shape);
+            }
+        }
+        let is_copy = || memchr::memmem::find(event.name.raw, b"Memcpy").is_some();
+        if !event.args.size.is_empty()
+            && is_copy()
+            && let Some(bytes) = u64_from(event.args.size)
+        {
+            self.of_calls.bytes.insert(link, bytes);
+        }
+    }
+
     /// The number of the shape of a kernel plus one; 0 if none is recorded.
     pub(super) fn shape(&mut self, args: &Args<'_>) -> u16 {
         let (Some(grid), Some(block)) = (extent(args.grid), extent(args.block)) else { return 0 };

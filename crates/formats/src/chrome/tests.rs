@@ -155,6 +155,22 @@ fn kernels_have_streams_launches_steps_and_collectives() {
 }
 
 #[test]
+fn operations_of_hip_have_what_their_calls_record() {
+    let text = r#"{"schemaVersion":1,"traceEvents":[
+        {"ph":"X","cat":"cuda_runtime","name":"hipMemcpyWithStream","pid":9,"tid":9,"ts":100,"dur":1,"args":{"correlation":5,"size":"2560"}},
+        {"ph":"X","cat":"cuda_runtime","name":"hipLaunchKernel","pid":9,"tid":9,"ts":102,"dur":1,"args":{"correlation":6,"grid":[3,1,1],"block":[128,1,1],"shared memory":0}},
+        {"ph":"X","cat":"cuda_runtime","name":"hipMalloc","pid":9,"tid":9,"ts":104,"dur":1,"args":{"correlation":7,"size":"99"}},
+        {"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD (Host -> Device)","pid":2,"tid":0,"ts":110,"dur":2,"args":{"correlation":5,"kind":"HtoD"}},
+        {"ph":"X","cat":"gpu_memcpy","name":"Memcpy DtoH (Device -> Host)","pid":2,"tid":0,"ts":113,"dur":2,"args":{"correlation":8,"kind":"DtoH"}},
+        {"ph":"X","cat":"kernel","name":"axpy","pid":2,"tid":0,"ts":116,"dur":2,"args":{"correlation":6}}]}"#;
+    check(
+        text,
+        "thread 9: 0<hipMemcpyWithStream-6 1000hipMemcpyWithStream> 2000<hipLaunchKernel-7 3000hipLaunchKernel> 4000<hipMalloc 5000hipMalloc>
+         stream 0: 10000<Memcpy HtoD (Host -> Device)+6 10000=U64(2560) 12000Memcpy HtoD (Host -> Device)> 13000<Memcpy DtoH (Device -> Host) 15000Memcpy DtoH (Device -> Host)> 16000<axpy+7 16000=Text(\"grid=3x1x1 block=128x1x1 shared_bytes=0\") 18000axpy>",
+    );
+}
+
+#[test]
 fn flows_spans_counters_and_samples_have_their_place() {
     check(
         r#"{"traceEvents":[{"ph":"X","ts":0,"dur":9,"name":"a","pid":1,"tid":1},{"ph":"X","ts":5,"dur":2,"name":"b","pid":1,"tid":2},

@@ -7,7 +7,7 @@ use super::AcceleratorsOutput;
 use super::names::direction;
 use crate::devices::records::OperationValue;
 use ouzel_analyses::breakdown::Intervals;
-use ouzel_model::{Definitions, LocationId, RegionId};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, RegionId};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,8 +19,8 @@ pub struct Copies {
     pub direction: &'static str,
     /// How many.
     pub n: u64,
-    /// How much; of those copies whose size is recorded.
-    pub bytes: u64,
+    /// How much; of those copies whose size is recorded, `None` without any.
+    pub bytes: Option<u64>,
     /// How long they run.
     pub total_ns: u64,
     /// The part of it in which their device computes.
@@ -171,7 +171,7 @@ impl CopySum {
         Copies {
             direction,
             n: self.n,
-            bytes: self.sized.bytes,
+            bytes: (0 < self.sized.n).then_some(self.sized.bytes),
             total_ns: self.total_ns,
             overlapped_ns: self.overlapped_ns,
             mean_gb_per_s: self.sized.gb_per_s(),
@@ -198,6 +198,29 @@ pub(super) fn copy_rows(
     let mut rows: Vec<Copies> = sums.iter().map(|(direction, sum)| sum.row(direction)).collect();
     rows.sort_by_key(|row| Reverse(row.total_ns));
     (rows, sizes)
+}
+
+/// What is said of copies whose size the trace does not record.
+pub(super) fn without_size(
+    of_regions: &BTreeMap<RegionId, CopySum>,
+    definitions: &Definitions,
+) -> Option<Notice> {
+    let is_copy = |it: &(&RegionId, &CopySum)| direction(&definitions.region(*it.0).name).is_some();
+    let (mut n, mut n_sized) = (0, 0);
+    for (_, sum) in of_regions.iter().filter(is_copy) {
+        n += sum.n;
+        n_sized += sum.sized.n;
+    }
+    let what = match n - n_sized {
+        0 => return None,
+        left if left == n => {
+            "the trace does not record how much is copied: bytes and rates of copies are unknown".to_owned()
+        }
+        left => format!(
+            "the trace does not record the size of {left} of {n} copies: bytes and rates are those of the others"
+        ),
+    };
+    Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))
 }
 
 impl AcceleratorsOutput {
@@ -234,12 +257,21 @@ mod tests {
         let (row, sizes) = (sum.row("host_to_device"), sum.sizes("host_to_device"));
         assert_eq!(
             (row.n, row.bytes, row.total_ns, row.overlapped_ns, row.n_pageable),
-            (4, 4000, 220, 110, Some(1))
+            (4, Some(4000), 220, 110, Some(1))
         );
         assert_eq!([row.pageable_gb_per_s, row.max_gb_per_s], [Some(10.0), Some(30.0)]);
         assert_eq!(row.pinned_gb_per_s, Some(3000.0 / 110.0));
         let ranges: Vec<_> = sizes.iter().map(|it| (it.from_bytes, it.to_bytes, it.n, it.bytes)).collect();
         assert_eq!(ranges, [(0, 1, 1, 0), (512, 1024, 1, 1000), (2048, 4096, 1, 3000)]);
+    }
+
+    #[test]
+    fn copies_without_size_have_no_bytes() {
+        let mut sum = CopySum::default();
+        sum.add(&CopyFacts { ns: 10, overlapped_ns: 0, bytes: None, pageable: None });
+        let row = sum.row("host_to_device");
+        assert_eq!((row.n, row.bytes, row.mean_gb_per_s, row.max_gb_per_s), (1, None, None, None));
+        assert_eq!(sum.sizes("host_to_device"), []);
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::devices::{DeviceWaits, host};
 use crate::wait::Wait;
 use ouzel_analyses::breakdown::Activity;
 use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, TimeRange, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Why a stream has nothing to do.
@@ -105,7 +106,7 @@ impl IdleCause {
 }
 
 /// The idle time of one stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamIdle {
     /// The rank of the process, if the trace has ranks.
     pub rank: Option<WorldRank>,

@@ -1,4 +1,4 @@
-//! What `kernels` needs of processes that are read, as sums: by kernel and by group, by stream, rank and step.
+//! What `kernels` and `idle` need of processes that are read, as sums: by kernel and by group, by stream, rank and step.
 //!
 //! ```text
 //! DeviceProcess ──add_process──► KernelSums ──merge──► KernelSums ──output──► KernelsOutput
@@ -11,8 +11,10 @@
 use super::AcceleratorsOutput;
 use super::communication::{CollectiveSpan, communication_rows};
 use super::copies::{CopySum, copy_rows};
+use super::idle::StreamIdle;
 use super::kernels::{Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels};
 use super::lengths::LengthCounts;
+use super::longest_gaps::IdleGap;
 use super::memory::{PoolSums, memory_rows};
 use super::queues::{delay_rows, queue_rows};
 use super::shapes::ShapeSums;
@@ -62,6 +64,9 @@ pub(super) struct KernelSums {
     pub steps: BTreeMap<u64, StepSums>,
     /// By stream.
     pub collectives: BTreeMap<LocationId, Vec<CollectiveSpan>>,
+    /// Only if idle time is asked for: each stream, and the longest gaps of each process.
+    pub idle: Vec<StreamIdle>,
+    pub gaps: Vec<IdleGap>,
 }
 
 impl KernelSums {
@@ -78,6 +83,8 @@ impl KernelSums {
         // A stream belongs to one process.
         self.queues.extend(from.queues);
         self.collectives.extend(from.collectives);
+        self.idle.extend(from.idle);
+        self.gaps.extend(from.gaps);
     }
 }
 
@@ -159,6 +166,17 @@ impl AcceleratorsOutput {
         }
         self.add_memory(&mut sums.memory, definitions);
         (sums.kernels, sums.groups) = (counted(kernels), counted(groups));
+        sums
+    }
+
+    /// Idle time and the `n` longest gaps of all processes, and which steps there are.
+    pub(super) fn idle_sums(&self, n: usize, definitions: &Definitions) -> KernelSums {
+        let mut sums = KernelSums {
+            idle: self.idle(definitions),
+            gaps: self.longest_gaps(n, definitions),
+            ..KernelSums::default()
+        };
+        self.add_step_spans(&mut sums.steps);
         sums
     }
 

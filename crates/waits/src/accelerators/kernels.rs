@@ -211,6 +211,11 @@ impl KernelsOutput {
     pub fn total_ns(&self) -> u64 {
         self.types.iter().fold(0, |sum: u64, (_, ns)| sum.saturating_add(*ns))
     }
+
+    /// How long steps take; none without steps.
+    pub fn step_lengths(&self) -> Option<Durations> {
+        Durations::new(&LengthCounts::of(self.steps.iter().map(|step| step.length_ns).collect()))
+    }
 }
 
 /// A selected operation.

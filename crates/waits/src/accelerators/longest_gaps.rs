@@ -8,6 +8,7 @@ use super::AcceleratorsOutput;
 use super::idle::IdleCause;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput};
 use ouzel_model::{CallPathId, Definitions, LocationId, RegionId, Ticks, TimeRange, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_CODE: usize = 3;
 
 /// A gap of a stream.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleGap {
     /// The rank of the process, if the trace has ranks.
     pub rank: Option<WorldRank>,

@@ -55,7 +55,7 @@ pub use longest_gaps::{GapPieces, IdleGap};
 pub use loss_kind::DeviceLossKind;
 pub use losses::{DeviceLoss, DeviceLosses};
 pub use memory::{MemoryRow, OperatorMemoryRow};
-pub use names::stream_id;
+pub use names::{allocates_memory, stream_id};
 pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};
 pub use queues::{LaunchDelay, StreamQueue};
 pub use resource_tables::gaps_table;
@@ -276,6 +276,25 @@ pub struct AcceleratorsOutput {
 }
 
 impl AcceleratorsOutput {
+    /// How many operations have no recorded launch, though others have; and how many there are.
+    pub fn n_without_launch(&self, definitions: &Definitions) -> (u64, u64) {
+        let (mut n_without, mut n) = (0, 0);
+        for process in self.processes(definitions) {
+            for stream in &process.streams {
+                n_without += stream.launches.iter().filter(|launch| launch.is_none()).count() as u64;
+                n += stream.operations.len() as u64;
+            }
+        }
+        (n_without, n)
+    }
+
+    /// Whether the trace says which call launched any of the operations.
+    pub fn knows_launches(&self, definitions: &Definitions) -> bool {
+        let processes = self.processes(definitions);
+        let mut launches = processes.iter().flat_map(|process| &process.streams).flat_map(|it| &it.launches);
+        launches.any(Option::is_some)
+    }
+
     /// What an operation of a call path is.
     fn activity(&self, path: CallPathId) -> Activity {
         let region = self.call_paths.region(path);

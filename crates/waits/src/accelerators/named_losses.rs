@@ -1,8 +1,9 @@
 //! What first use and the handling of memory cost a run: losses that the names of calls tell.
 //!
 //! In the replay, code of such names takes no time before launches and waits, and calls that release memory neither wait
-//! nor take time. First-use costs count before the first launch of a thread, too; memory that is given before it, and
-//! taken back after the last, is no churn.
+//! nor take time. First-use costs count before the first launch of a thread, too, and there so does what allocates
+//! memory, as the first call of a runtime makes the context; memory that is given before it, and taken back after the
+//! last, is no churn.
 
 use super::AcceleratorsOutput;
 use super::loss_kind::DeviceLossKind;
@@ -22,11 +23,18 @@ impl AcceleratorsOutput {
         kind: DeviceLossKind,
         definitions: &Definitions,
     ) -> Option<Candidate> {
-        let is_of_kind = |path: CallPathId| {
-            let region = self.call_paths.region(path)?;
-            Some(names::host_loss(&definitions.region(region).name) == kind)
+        // The first call of a runtime makes the context of a device: mostly one that allocates.
+        let counts = |found: DeviceLossKind, is_first: bool| {
+            let is_first_use = is_first && kind == DeviceLossKind::FirstUse;
+            found == kind || (is_first_use && found == DeviceLossKind::MemoryChurn)
         };
-        let named = |path: CallPathId| self.chain(path).find(|&at| is_of_kind(at) == Some(true));
+        let is_of_kind = |path: CallPathId, is_first: bool| {
+            let region = self.call_paths.region(path)?;
+            Some(counts(names::host_loss(&definitions.region(region).name), is_first))
+        };
+        let named = |path: CallPathId, is_first: bool| {
+            self.chain(path).find(|&at| is_of_kind(at, is_first) == Some(true))
+        };
         let mut lengths = replay.lengths.clone();
         let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
         let mut locations: BTreeSet<LocationId> = BTreeSet::new();
@@ -40,7 +48,7 @@ impl AcceleratorsOutput {
             if it.before.is_some() || kind == DeviceLossKind::FirstUse {
                 for &(path, ticks) in &it.code {
                     let ticks = ticks.min(lengths.before[number]);
-                    if let Some(path) = named(path).filter(|_| 0 < ticks) {
+                    if let Some(path) = named(path, it.before.is_none()).filter(|_| 0 < ticks) {
                         lengths.before[number] -= ticks;
                         add(path, ticks);
                     }

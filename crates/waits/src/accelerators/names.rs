@@ -4,7 +4,7 @@ use super::loss_kind::DeviceLossKind;
 use ouzel_model::{Definitions, LocationId, Paradigm, Region, RegionRole};
 
 /// Calls that make contexts, load code, or compile it.
-const START_UP: [&str; 17] = [
+const START_UP: [&str; 23] = [
     "cudaDeviceGetStreamPriorityRange",
     "cudaGetDeviceCount",
     "cudaSetDevice",
@@ -22,11 +22,26 @@ const START_UP: [&str; 17] = [
     "cudaStreamCreate",
     "hipStreamCreate",
     "cudaGraphInstantiate",
+    "hipGetDeviceCount",
+    "hipSetDevice",
+    "hipDevicePrimaryCtxRetain",
+    "hipCtxCreate",
+    "hipLinkComplete",
+    "hipGraphInstantiate",
 ];
+
+/// Functions that compile code for devices: PyTorch's compiler, Triton, Julia.
+const COMPILERS: [&str; 5] =
+    ["compile_fx", "codegen_and_compile", "_compile_to_module", "triton_compile", "cufunction_compile"];
 
 /// Whether calls of this name make contexts, load code, or compile it.
 pub(super) fn starts_up(name: &str) -> bool {
-    START_UP.iter().any(|call| name.starts_with(call))
+    START_UP.iter().any(|call| name.starts_with(call)) || COMPILERS.iter().any(|word| name.contains(word))
+}
+
+/// Whether calls of this name allocate or release memory.
+pub fn allocates_memory(name: &str) -> bool {
+    MEMORY.iter().any(|call| name.starts_with(call))
 }
 
 /// Words in the names of code that reads or prepares input.
@@ -58,7 +73,7 @@ pub(super) fn host_loss(name: &str) -> DeviceLossKind {
     let lower = name.to_ascii_lowercase();
     match () {
         () if starts_up(name) => DeviceLossKind::FirstUse,
-        () if MEMORY.iter().any(|call| name.starts_with(call)) => DeviceLossKind::MemoryChurn,
+        () if allocates_memory(name) => DeviceLossKind::MemoryChurn,
         () if INPUT.iter().any(|word| lower.contains(word)) => DeviceLossKind::InputPipeline,
         () => DeviceLossKind::HostLate,
     }

@@ -31,7 +31,9 @@ impl KernelsOutput {
         Table::new("copies")
             .with("direction", Unit::None, "From where to where", texts(rows, |row| Arc::from(row.direction)))
             .with("n", Unit::None, "Number of copies", u64s(rows, |row| row.n))
-            .with("bytes", Unit::Bytes, "Bytes of copies whose size is recorded", u64s(rows, |row| row.bytes))
+            .with("bytes", Unit::Bytes, "Bytes of copies whose size is recorded; missing without any", {
+                ColumnData::OptionU64(rows.iter().map(|row| row.bytes).collect())
+            })
             .with("total_ns", Unit::Nanoseconds, "Time of all", u64s(rows, |row| row.total_ns))
             .with("mean_gb_per_s", Unit::None, RATE_DOC, rates(rows, |row| row.mean_gb_per_s))
             .with("max_gb_per_s", Unit::None, "The highest of one", rates(rows, |row| row.max_gb_per_s))

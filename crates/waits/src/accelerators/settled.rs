@@ -1,11 +1,15 @@
-//! `kernels` over many processes, each reduced to its sums once all of it is read.
+//! `kernels` and `idle` over many processes, each reduced to its sums once all of it is read.
 //!
-//! Law: the answer is that of [`AcceleratorsOutput::kernels`]; memory is that of the processes that are being read, and
+//! Law: the answers are those of [`AcceleratorsOutput::kernels`], of [`AcceleratorsOutput::idle`] and
+//! [`AcceleratorsOutput::longest_gaps`]; memory is that of the processes that are being read, and
 //! of the sums. Calls that are not selected are shown as `[filtered]` where they are known, so that nothing is reduced
 //! before the end if single calls are selected.
 
+use super::copies::without_size;
+use super::idle::StreamIdle;
 use super::kernel_sums::{KernelSums, KernelsAsked};
 use super::kernels::{KernelsBy, KernelsOutput, KernelsPer};
+use super::longest_gaps::IdleGap;
 use super::steps::{OperationSteps, StepError, StepsAsked};
 use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial};
 use ouzel_engine::{
@@ -16,6 +20,7 @@ use ouzel_model::{
     NoticeCode, Remap, TimeRange,
 };
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -23,19 +28,36 @@ use std::sync::Arc;
 pub const NO_LAUNCHES: &str = "the trace does not record which call launched which operation of an accelerator: queues, \
                                launch delays and causes of idle time are unknown";
 
+/// What is asked of each process.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+enum Settled {
+    Kernels(KernelsBy, KernelsPer),
+    /// Idle time, and so many of the longest gaps.
+    Idle(usize),
+}
+
 /// What accelerators run, as sums.
 #[derive(Debug)]
 pub struct Kernels {
     of: Accelerators,
-    by: KernelsBy,
-    per: KernelsPer,
+    asked: Settled,
     only_step: Option<u64>,
 }
 
 impl Kernels {
     /// The kernels of what `of` sees.
     pub fn new(of: Accelerators, by: KernelsBy, per: KernelsPer, asked: &StepsAsked<'_>) -> Self {
-        Kernels { of: Accelerators { kept: of.kept.without_code(), ..of }, by, per, only_step: asked.step }
+        Kernels::settled(of, Settled::Kernels(by, per), asked)
+    }
+
+    /// Why streams of what `of` sees have nothing to do, and the `n` longest gaps.
+    pub fn idle(of: Accelerators, n: usize, asked: &StepsAsked<'_>) -> Self {
+        Kernels::settled(of, Settled::Idle(n), asked)
+    }
+
+    fn settled(of: Accelerators, settled: Settled, asked: &StepsAsked<'_>) -> Self {
+        let of = Accelerators { kept: of.kept.without_code(), ..of };
+        Kernels { of, asked: settled, only_step: asked.step }
     }
 }
 
@@ -51,8 +73,7 @@ impl Question for Kernels {
         }
         Arc::new(KernelsFold {
             of: self.of.clone(),
-            by: self.by,
-            per: self.per,
+            asked: self.asked,
             only_step: self.only_step,
             selected: selection.locations.iter().copied().collect(),
             window: selection.window,
@@ -66,8 +87,7 @@ impl Question for Kernels {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct KernelsFold {
     of: Accelerators,
-    by: KernelsBy,
-    per: KernelsPer,
+    asked: Settled,
     only_step: Option<u64>,
     selected: BTreeSet<LocationId>,
     window: Option<TimeRange>,
@@ -91,7 +111,7 @@ pub struct KernelsPartial {
 pub struct SettledKernels {
     /// What the streams run.
     pub kernels: KernelsOutput,
-    sums: KernelSums,
+    pub(super) sums: KernelSums,
 }
 
 impl SettledKernels {
@@ -102,6 +122,15 @@ impl SettledKernels {
     pub fn of_steps(self, asked: &StepsAsked<'_>) -> Result<KernelsOutput, StepError> {
         asked.check(&self.sums.steps)?;
         Ok(self.kernels)
+    }
+
+    /// Idle time by rank and stream, and the longest gaps, if these were asked for and there are such steps.
+    ///
+    /// # Errors
+    /// If there are no steps, or not the one that is asked for.
+    pub fn idle_of_steps(self, asked: &StepsAsked<'_>) -> Result<(Vec<StreamIdle>, Vec<IdleGap>), StepError> {
+        asked.check(&self.sums.steps)?;
+        Ok((self.sums.idle, self.sums.gaps))
     }
 }
 
@@ -138,7 +167,10 @@ impl KernelsFold {
             let processes = output.processes(definitions);
             output.steps = OperationSteps::new(&steps, &processes, &self.of.apis, definitions);
         }
-        output.kernel_sums(self.by, self.per, definitions)
+        match self.asked {
+            Settled::Kernels(by, per) => output.kernel_sums(by, per, definitions),
+            Settled::Idle(n) => output.idle_sums(n, definitions),
+        }
     }
 }
 
@@ -147,7 +179,7 @@ impl Analysis for KernelsFold {
     type Partial = KernelsPartial;
     type Output = SettledKernels;
     const NAME: &'static str = "kernels";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -225,8 +257,20 @@ impl Analysis for KernelsFold {
         if 0 < sums.n_operations && sums.n_launched == 0 {
             cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, NO_LAUNCHES));
         }
+        if let Some(notice) = without_size(&sums.copies, cx.definitions) {
+            cx.notices.push(notice);
+        }
+        sums.idle.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location));
+        sums.gaps.sort_by_key(|gap| (Reverse(gap.length()), gap.range.start, gap.location));
+        let (by, per) = match self.asked {
+            Settled::Kernels(by, per) => (by, per),
+            Settled::Idle(n) => {
+                sums.gaps.truncate(n);
+                (KernelsBy::Kernel, KernelsPer::Run)
+            }
+        };
         let pools = self.of.kept.pools();
-        let asked = KernelsAsked { by: self.by, per: self.per, only_step: self.only_step, pools };
+        let asked = KernelsAsked { by, per, only_step: self.only_step, pools };
         Ok(SettledKernels { kernels: sums.output(&asked, cx.definitions), sums })
     }
 }

@@ -1,6 +1,7 @@
 //! Cases that can be checked by eye, the laws of the fold, and sums over random programs.
 
 use super::*;
+use ouzel_analyses::critical_path::DeviceWaitKind;
 use ouzel_model::TraceSource;
 use ouzel_testkit::simulator::devices::{
     DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
@@ -182,6 +183,44 @@ fn kernels_of_processes_one_by_one_are_those_of_all() {
             assert_eq!(format!("{:?}", settled.kernels), format!("{expected:?}"), "seed {seed}");
         }
     }
+}
+
+#[test]
+fn a_host_waits_for_what_was_launched_before_the_recording() {
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @2, launched 9 @2, leave @30, enter b @50, launched 1 @50, leave @60
+         0: enter main @0, enter cudaDeviceSynchronize @5, leave @31, enter cudaLaunchKernel @40, launches 1 @40, leave @42, leave @90",
+    );
+    let definitions = trace.definitions();
+    let output = output(&trace);
+    let waits = output.path_waits(definitions);
+    let found: Vec<_> = waits.iter().map(|it| (it.kind, it.enter.0, it.leave.0, it.at.0)).collect();
+    assert!(found.contains(&(DeviceWaitKind::Synchronization, 5, 31, 30)), "{found:?}");
+    assert_eq!(output.n_without_launch(definitions), (1, 2));
+}
+
+#[test]
+fn laws_hold_for_idle_time_of_processes_one_by_one() {
+    let make =
+        |definitions: &Definitions| Kernels::idle(Accelerators::new(definitions), 5, &StepsAsked::default());
+    laws::check_on_devices(make, |output| format!("{:?} {:?}", output.sums.idle, output.sums.gaps));
+}
+
+#[test]
+fn idle_time_of_processes_one_by_one_is_that_of_all() {
+    let mut n_gaps = 0;
+    for seed in 0..150 {
+        let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let at_once = output(&simulated.trace);
+        let question = Kernels::idle(Accelerators::new(definitions), 7, &StepsAsked::default());
+        let settled = run(&simulated.trace, question);
+        let (streams, gaps) = settled.idle_of_steps(&StepsAsked::default()).unwrap();
+        assert_eq!(streams, at_once.idle(definitions), "seed {seed}");
+        assert_eq!(gaps, at_once.longest_gaps(7, definitions), "seed {seed}");
+        n_gaps += gaps.len();
+    }
+    assert!(150 < n_gaps, "too few gaps to compare");
 }
 
 /// The end of a simulated run, and the losses found in it: kind and gain.

@@ -14,6 +14,8 @@ use ouzel_model::{DeviceStep, Ticks};
 enum Awaitable {
     /// This operation, as the trace says; none if there is nothing to wait for.
     Known(Option<OperationPlace>),
+    /// This operation, which was launched before the trace records launches, and ended in the call.
+    Unrecorded(OperationPlace),
     /// Any of the first operations of each stream.
     AnyOf(Vec<usize>),
 }
@@ -23,6 +25,7 @@ impl Awaitable {
     fn is_pending(&self, process: &DeviceProcess<'_>, at: Ticks) -> bool {
         match self {
             Awaitable::Known(last) => last.is_some_and(|last| at < process.operation(last).end),
+            Awaitable::Unrecorded(last) => at < process.operation(*last).end,
             Awaitable::AnyOf(first) => process
                 .streams
                 .iter()
@@ -36,6 +39,7 @@ impl Awaitable {
     fn last(&self, process: &DeviceProcess<'_>, call: &HostCall) -> Option<OperationPlace> {
         let last = match self {
             Awaitable::Known(last) => *last,
+            Awaitable::Unrecorded(last) => Some(*last),
             Awaitable::AnyOf(first) => {
                 let of_stream = |(stream, &n): (&Stream<'_>, &usize)| {
                     let nth = (0..n).rev().find(|&nth| stream.operations[nth].end <= call.leave)?;
@@ -78,6 +82,7 @@ pub(crate) fn awaited(
     };
     match awaitable {
         Awaitable::Known(last) => last,
+        Awaitable::Unrecorded(last) => Some(last),
         Awaitable::AnyOf(_) => awaitable.last(process, call),
     }
 }
@@ -101,11 +106,29 @@ fn awaitable(process: &DeviceProcess<'_>, events: &StreamEvents, call: &HostCall
         },
     };
     if let Some(last) = known.filter(|_| process.linking != Linking::Unknown) {
-        return Awaitable::Known(last);
+        let of_call = |it: &&Stream<'_>| match call.step {
+            Some(DeviceStep::AwaitStream(stream)) => it.location == stream,
+            Some(DeviceStep::AwaitDevice(device)) => it.device == device,
+            Some(DeviceStep::AwaitEvent(_)) => false,
+            _ => true,
+        };
+        let unrecorded = process.last(streams().filter(of_call).filter_map(|it| unrecorded(it, call)));
+        let end = |it: OperationPlace| process.operation(it).end;
+        return match unrecorded.filter(|&it| last.is_none_or(|last| end(last) < end(it))) {
+            Some(unrecorded) => Awaitable::Unrecorded(unrecorded),
+            None => Awaitable::Known(last),
+        };
     }
     // An operation whose launch is not known was launched before a call that it ended in.
     let at = if process.linking == Linking::Unknown { call.leave } else { call.enter };
     Awaitable::AnyOf(streams().map(|it| it.n_launched_before(at)).collect())
+}
+
+/// Of the operations that a stream runs before all whose launches are recorded, the last that ended in a call.
+fn unrecorded(stream: &Stream<'_>, call: &HostCall) -> Option<OperationPlace> {
+    let nth =
+        stream.operations[..stream.n_unrecorded].partition_point(|it| it.end <= call.leave).checked_sub(1)?;
+    (call.enter < stream.operations[nth].end).then_some((stream.location, nth))
 }
 
 fn add_await(

@@ -50,6 +50,9 @@ pub(crate) struct Stream<'a> {
     pub launches: Vec<Option<CallPlace>>,
     /// When the last of all operations up to this one was launched, by what is known.
     launched: Vec<Ticks>,
+    /// Number of operations before the first whose launch is recorded: they were launched before the recording began, or
+    /// by calls that are not recorded. 0 if no launch is recorded.
+    pub n_unrecorded: usize,
 }
 
 impl Stream<'_> {
@@ -128,7 +131,10 @@ impl<'a> DeviceProcess<'a> {
                 last
             });
             let launched = launched.collect();
+            let is_recorded = self.linking == Linking::Recorded;
+            let first = launches.iter().position(Option::is_some).filter(|_| is_recorded);
             let stream = &mut self.streams[nth];
+            stream.n_unrecorded = first.unwrap_or(0);
             (stream.launches, stream.launched) = (launches, launched);
         }
     }
@@ -180,6 +186,7 @@ pub(crate) fn processes_of<'a>(
                 operations: of.map_or(&[], |of| &of.operations),
                 launches: Vec::new(),
                 launched: Vec::new(),
+                n_unrecorded: 0,
             });
         } else if let Some(of) = of {
             process.threads.push((id, of));

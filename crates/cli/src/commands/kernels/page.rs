@@ -209,6 +209,19 @@ fn write_steps(output: &KernelsOutput, definitions: &Definitions, page: &mut Pag
     });
     let grid = grid.with(GridColumn::text("", why));
     rows(page, &grid, n_shown, n_rows);
+    if let Some(of) = output.step_lengths().filter(|of| 1 < of.n) {
+        let time = |ns: f64| units::time(ns.round() as u64);
+        let text = format!(
+            "{} steps: mean {}, median {}, shortest {}, longest {}, deviation {}",
+            of.n,
+            time(of.mean_ns),
+            time(of.median_ns),
+            units::time(of.min_ns),
+            units::time(of.max_ns),
+            time(of.std_ns),
+        );
+        page.text(0, &text, Paint::Dim);
+    }
 }
 
 /// Steps on the page: those that take longer than the others before all.
@@ -220,10 +233,11 @@ fn write_copies(output: &KernelsOutput, definitions: &Definitions, page: &mut Pa
         return;
     }
     let rate = |name: &str| {
-        let rate = |rate: &Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.2} GB/s"));
+        let rate = |rate: &Option<f64>| rate.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.2} GB/s"));
         table.values::<Option<f64>>(name).iter().map(rate).collect::<Vec<_>>()
     };
-    let bytes = table.values::<u64>("bytes").iter().map(|&bytes| units::bytes(bytes));
+    let bytes = table.values::<Option<u64>>("bytes").iter();
+    let bytes = bytes.map(|bytes| bytes.map_or_else(|| "-".to_owned(), units::bytes));
     let has_memory = table.values::<Option<u64>>("n_pageable").iter().any(Option::is_some);
     let grid = Grid::default()
         .with(GridColumn::of(&table, "direction", "copies"))

@@ -62,6 +62,9 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
     let text = format!("Percentages are of the run time ({}).", units::time(run.span_ns));
     let speaks_of_others = both && run.recorded.several_processes();
     page.text(2, &(text + if speaks_of_others { sides } else { "" }), Paint::Dim);
+    if let Some(note) = report.device_waits_note() {
+        page.text(2, note, Paint::Dim);
+    }
 }
 
 /// Rank, kind and size of a loss, up to where its call path begins; of samples, with the band.
