@@ -259,7 +259,8 @@ fn requirements(text: &str) -> impl Iterator<Item = &str> {
     text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Builds and installs the Python package of this checkout, as a user's `pip install ./python` does.
+/// Builds and installs the Python package of this checkout, as a user's `pip install ./python` does but for the profile:
+/// that of the release build, whose crates are there already. What is handed on is `cargo xtask dist`'s to test.
 ///
 /// # Errors
 /// If the installer cannot be started.
@@ -274,6 +275,7 @@ pub fn install_package(root: &Path, python: &Path) -> Result<Ran> {
         // What builds it is in the environment already, so that this needs no network.
         .args(["--no-deps", "--no-build-isolation", "./python"])
         .env("PATH", path)
+        .env("MATURIN_PEP517_ARGS", "--profile release")
         .env("CARGO_TARGET_DIR", workspace::target(root)?)
         .current_dir(root);
     run_command(&mut install)

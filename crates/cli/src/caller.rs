@@ -43,6 +43,7 @@ pub struct Caller {
 
 impl Caller {
     /// Who asks about these traces, and may cancel by `progress`.
+    #[cfg(feature = "view")]
     pub fn new(traces: Vec<Arc<Trace>>, progress: Arc<Progress>, made: Arc<Made>) -> Self {
         Caller { traces, progress, made, answer: Arc::default() }
     }
@@ -58,6 +59,7 @@ impl Caller {
     }
 
     /// The answer that was given.
+    #[cfg(feature = "view")]
     pub fn taken(&self) -> Vec<u8> {
         std::mem::take(&mut *self.answer.lock().unwrap_or_else(PoisonError::into_inner))
     }

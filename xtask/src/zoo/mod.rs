@@ -9,11 +9,13 @@ mod facts;
 mod record;
 mod table;
 
+use crate::runner::output;
 use crate::workspace;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const HELP: &str = "\
 usage: cargo xtask zoo [--only NAME] [--repetitions N]
@@ -103,8 +105,8 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let root = workspace::root()?;
     match parse(arguments).with_context(|| format!("see below\n\n{HELP}"))? {
         Task::Record { only, n_repetitions } => record_all(&root, only.as_deref(), n_repetitions),
-        Task::Table => table::write(&root),
-        Task::Check => table::check(&root),
+        Task::Table => table::write(&root, &built(&root)?),
+        Task::Check => table::check(&root, &built(&root)?),
     }
 }
 
@@ -126,9 +128,15 @@ fn parse(arguments: &[String]) -> Result<Task> {
 }
 
 /// # Errors
-/// When `docs/validation.md` is not what `--table` would write.
-pub fn check(root: &Path) -> Result<()> {
-    table::check(root)
+/// When `docs/validation.md` is not what `--table` would write with the answers of the program `ouzel`.
+pub fn check(root: &Path, ouzel: &Path) -> Result<()> {
+    table::check(root, ouzel)
+}
+
+/// The program of this checkout, built for development.
+fn built(root: &Path) -> Result<PathBuf> {
+    output(Command::new(workspace::cargo()).current_dir(root).args(["build", "--quiet", "-p", "ouzel-cli"]))?;
+    Ok(workspace::target(root)?.join("debug/ouzel"))
 }
 
 /// The programs, in the order of the table.

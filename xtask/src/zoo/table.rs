@@ -7,7 +7,6 @@
 use super::facts::{Facts, folder};
 use super::{Planted, Program, programs};
 use crate::runner::output;
-use crate::workspace;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -45,17 +44,21 @@ struct Row {
     replayed: Option<(Vec<String>, f64)>,
 }
 
-pub fn write(root: &Path) -> Result<()> {
+pub fn write(root: &Path, ouzel: &Path) -> Result<()> {
     let path = page_path(root);
-    fs::write(&path, page(root)?).with_context(|| format!("cannot write {}", path.display()))?;
+    fs::write(&path, page(root, ouzel)?).with_context(|| format!("cannot write {}", path.display()))?;
     println!("wrote {}", path.display());
     Ok(())
 }
 
-pub fn check(root: &Path) -> Result<()> {
+pub fn check(root: &Path, ouzel: &Path) -> Result<()> {
     let path = page_path(root);
     let written = fs::read_to_string(&path).unwrap_or_default();
-    ensure!(written == page(root)?, "{} is not current: run `cargo xtask zoo --table`", path.display());
+    ensure!(
+        written == page(root, ouzel)?,
+        "{} is not current: run `cargo xtask zoo --table`",
+        path.display()
+    );
     println!("{} is current", path.display());
     Ok(())
 }
@@ -64,22 +67,20 @@ fn page_path(root: &Path) -> PathBuf {
     root.join("docs/validation.md")
 }
 
-fn page(root: &Path) -> Result<String> {
-    output(Command::new(workspace::cargo()).current_dir(root).args(["build", "--quiet", "-p", "ouzel-cli"]))?;
-    let ouzel = workspace::target(root)?.join("debug/ouzel");
+fn page(root: &Path, ouzel: &Path) -> Result<String> {
     let mut rows = Vec::new();
     for program in programs(root)? {
         let facts = Facts::read(root, &program.name)?;
         let archives = folder(root, &program.name);
-        let faulty = findings(&ouzel, &archives.join("faulty"))?;
+        let faulty = findings(ouzel, &archives.join("faulty"))?;
         let kinds = faulty.iter().map(|found| found.kind.clone()).collect();
         let faulty = faulty.into_iter().next();
-        let fixed = findings(&ouzel, &archives.join("fixed"))?.into_iter().next();
+        let fixed = findings(ouzel, &archives.join("fixed"))?.into_iter().next();
         let words = program.what_if;
         let gain = if words.is_empty() {
             None
         } else {
-            Some(replayed_gain(&ouzel, &archives.join("faulty"), &words)?)
+            Some(replayed_gain(ouzel, &archives.join("faulty"), &words)?)
         };
         rows.push(Row { facts, faulty, kinds, fixed, replayed: gain.map(|gain| (words, gain)) });
     }
