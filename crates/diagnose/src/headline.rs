@@ -78,7 +78,7 @@ mod tests {
         let headline =
             Headline::new(&run_of_two_seconds(), &trust, &Findings::default(), Some("definitions are lost"));
         assert_eq!(headline.text, "No findings: definitions are lost");
-        let incomplete = "The trace is incomplete: ranks 5-7 have no events; the events of rank 4 end early.";
+        let incomplete = "The trace is incomplete: ranks 5–7 have no events; the events of rank 4 end early.";
         assert_eq!(headline.incomplete.as_deref(), Some(incomplete));
         let headline =
             Headline::new(&run_of_two_seconds(), &TrustCard::default(), &Findings::default(), None);

@@ -109,7 +109,7 @@ impl RunCard {
         self.are_unranked && 1 < self.n_processes
     }
 
-    /// `8 ranks`, `2 processes`, or `5 of 8 ranks (no events of ranks 5-7)`.
+    /// `8 ranks`, `2 processes`, or `5 of 8 ranks (no events of ranks 5–7)`.
     fn ranks(&self) -> String {
         if self.are_unrelated() {
             return counted(self.n_processes, "process", "processes");

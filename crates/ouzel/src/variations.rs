@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// Fewer places give no reliable result.
 const MIN_PLACES: u64 = 8;
+/// The same where the places are numbers of ranks and threads: neighbours need have nothing in common then.
+const MIN_NUMBERS: u64 = 16;
 /// Number of findings for which this is computed.
 const MAX_FINDINGS: usize = 3;
 /// Least share of the run that such a finding must gain.
@@ -41,14 +43,14 @@ const LEAST_EFFECTIVE_PLACES: f64 = 2.0;
 const RARITY: f64 = 100.0;
 
 /// Whether a report on such a trace should say what varies like its findings: a topology has at least eight members and
-/// two places along each axis.
+/// two places along each axis, or there are sixteen threads.
 pub fn wants_variations(definitions: &Definitions) -> bool {
     let is_worth = |topology: &CartTopology| {
         topology.dimensions.iter().all(|axis| 1 < axis.size) && MIN_PLACES <= topology.members.len() as u64
     };
-    // The one from the system tree has a place for each thread, and at least two along each axis.
+    // The one from the system tree has a place for each thread.
     let threads = definitions.locations.iter().filter(|location| location.kind.runs_code());
-    definitions.topologies.iter().any(is_worth) || MIN_PLACES <= threads.count() as u64
+    definitions.topologies.iter().any(is_worth) || MIN_NUMBERS <= threads.count() as u64
 }
 
 /// What varies like the findings of a report, and the data needed to draw it.
@@ -135,7 +137,8 @@ impl Variations {
 
     /// Views that vary like the time of a call path; `None` if there are none, or this cannot be computed.
     fn of_path(&self, names: &[Arc<str>], jobs: NonZeroUsize) -> Option<Variation> {
-        let grid = self.grid.as_ref().filter(|grid| MIN_PLACES <= grid.n_located() as u64)?;
+        let least_places = if self.is_recorded { MIN_PLACES } else { MIN_NUMBERS };
+        let grid = self.grid.as_ref().filter(|grid| least_places <= grid.n_located() as u64)?;
         let definitions = self.source.definitions();
         let metric = definitions.metric_by_name("time")?;
         let path = path_of(definitions, names)?;

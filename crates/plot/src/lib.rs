@@ -21,7 +21,6 @@ mod lanes;
 mod matrix;
 mod palette;
 pub mod pictures;
-pub mod ranks;
 mod rows;
 mod scores;
 pub mod style;
@@ -30,7 +29,7 @@ mod svg;
 mod tests;
 
 pub use matrix::ColourScale;
-pub use ouzel_model::units;
+pub use ouzel_model::units::{self, ranks};
 pub use palette::Palette;
 pub use style::{Colours, Style, origin};
 

@@ -152,7 +152,7 @@ fn pages_of_damaged_runs_say_first_what_is_missing() {
     // Incompletely known ranks would seem to idle.
     assert_eq!(data["efficiency_left_out"]["list"], serde_json::json!([2, 5]));
     assert_eq!(data["efficiency"]["n_compared"], 6);
-    let note = "Without ranks 2,5, whose events are incomplete.";
+    let note = "Without ranks 2 and 5, whose events are incomplete.";
     assert!(page.contains(note) && html.contains(note), "{page}");
     fs::remove_file(archive.join("traces.def")).unwrap();
     let (page, html, data) = pages(&archive);

@@ -89,7 +89,7 @@ pub(super) fn moving(cx: &Context<'_>, group: &Uneven<'_>, found: &InEpochs) -> 
         title: format!("Load imbalance in {name}, which moves from rank to rank"),
         sentence: format!(
             "Some ranks work longer in {name} and the others wait, for many phases in a row; then others do: {}.",
-            in_words.join(", ")
+            in_words.join("; ")
         ),
         saving: Saving::new("Spreading the work evenly within each epoch would save"),
         iterations: None,

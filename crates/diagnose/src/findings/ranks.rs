@@ -1,6 +1,7 @@
 //! A set of ranks, as people write it and as programs read it.
 
 use ouzel_model::units::count;
+use ouzel_model::units::ranks::named;
 use serde::Serialize;
 
 /// World ranks, ascending.
@@ -28,27 +29,17 @@ impl Ranks {
         self.list.is_empty()
     }
 
-    /// `rank 3`, `ranks 0-3,8`, or `all 16 ranks` if they are so many; long lists are cut.
+    /// `rank 3`, `ranks 0–3, 8`, or `all 16 ranks` if they are so many; long lists are cut.
     pub fn in_words(&self, n_all: usize) -> String {
-        match self.list.as_slice() {
-            [] => "no rank".to_owned(),
-            [one] => format!("rank {one}"),
-            all if all.len() == n_all => format!("all {} ranks", count(n_all as u64)),
-            many => {
-                let parts: Vec<&str> = self.ranges.split(',').collect();
-                match parts.get(..MAX_RANGES) {
-                    Some(shown) if MAX_RANGES < parts.len() => {
-                        format!("{} ranks ({},…)", count(many.len() as u64), shown.join(","))
-                    }
-                    _ => format!("ranks {}", self.ranges),
-                }
-            }
+        match self.list.len() {
+            n if n == n_all && 1 < n => format!("all {} ranks", count(n as u64)),
+            _ => named(&self.list, ROOM),
         }
     }
 }
 
-/// Ranges in a sentence: more are hard to read, and the list has all.
-const MAX_RANGES: usize = 8;
+/// Characters for ranks in a sentence: more are hard to read, and the list has all.
+const ROOM: usize = 40;
 
 fn ranges(list: &[u32]) -> String {
     let text = |&(first, last): &(u32, u32)| {
@@ -82,11 +73,11 @@ mod tests {
         let ranks = Ranks::new([8, 1, 0, 2, 3, 3, 10]);
         assert_eq!(ranks.ranges, "0-3,8,10");
         assert_eq!(ranks.list, [0, 1, 2, 3, 8, 10]);
-        assert_eq!(ranks.in_words(16), "ranks 0-3,8,10");
+        assert_eq!(ranks.in_words(16), "ranks 0–3, 8, 10");
         assert_eq!(Ranks::new(0..4).in_words(4), "all 4 ranks");
         assert_eq!(Ranks::new([7]).in_words(8), "rank 7");
         let many = Ranks::new((0..40).step_by(2));
-        assert_eq!(many.in_words(64), "20 ranks (0,2,4,6,8,10,12,14,…)");
+        assert_eq!(many.in_words(64), "ranks 0, 2, …, 38");
         assert!(Ranks::default().is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Ranks for people: runs and series instead of long lists.
 //!
-//! For ranks in the form of `--ranks`, see `Ranks` of the findings.
+//! Findings also carry them in the form that `--ranks` takes.
 
 /// Ascending ranks in about `room` characters: `0–3, 8`, `4, 8, …, 60`; the number of the others is added.
 pub fn text(ranks: &[u32], room: usize) -> String {
@@ -10,7 +10,7 @@ pub fn text(ranks: &[u32], room: usize) -> String {
     for (i, (part, n)) in parts.iter().enumerate() {
         let longer = if i == 0 { part.clone() } else { format!("{text}, {part}") };
         if room < longer.chars().count() && i != 0 {
-            return format!("{text} and {} more", super::units::count((ranks.len() - n_told) as u64));
+            return format!("{text} and {} more", super::count((ranks.len() - n_told) as u64));
         }
         text = longer;
         n_told += n;
@@ -18,11 +18,12 @@ pub fn text(ranks: &[u32], room: usize) -> String {
     text
 }
 
-/// `rank 3`, `ranks 0–3, 8` or `no rank`.
+/// `rank 3`, `ranks 3 and 4`, `ranks 0–3, 8` or `no rank`.
 pub fn named(ranks: &[u32], room: usize) -> String {
     match ranks {
         [] => "no rank".to_owned(),
         [rank] => format!("rank {rank}"),
+        [one, other] => format!("ranks {one} and {other}"),
         _ => format!("ranks {}", text(ranks, room)),
     }
 }
@@ -69,6 +70,6 @@ mod tests {
             text(&(0..8).map(|i| i * i * 1000).collect::<Vec<_>>(), 20),
             "0, 1000, 4000, 9000 and 4 more"
         );
-        assert_eq!([named(&[], 9), named(&[3], 9), named(&[3, 4], 9)], ["no rank", "rank 3", "ranks 3, 4"]);
+        assert_eq!([named(&[], 9), named(&[3], 9), named(&[3, 4], 9)], ["no rank", "rank 3", "ranks 3 and 4"]);
     }
 }

@@ -1,5 +1,7 @@
 //! Quantities for people: three to four significant digits and a unit that fits.
 
+pub mod ranks;
+
 /// `n` with a comma between groups of three digits.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
