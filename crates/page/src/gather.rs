@@ -44,7 +44,11 @@ impl<'a> Pictures<'a> {
             }));
         }
         let loops = Iterations::new(trees, self.definitions, run_time_ns).loops;
-        self.loops = loops.iter().filter(|l| !l.instances.is_empty()).map(|l| self.loop_picture(l)).collect();
+        self.loops = loops
+            .iter()
+            .filter(|l| !l.instances.is_empty() && 1 < l.accepted)
+            .map(|l| self.loop_picture(l))
+            .collect();
         self
     }
 

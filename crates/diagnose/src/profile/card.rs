@@ -35,10 +35,13 @@ pub struct ProfileCard {
     pub n_threads: u64,
     /// Those with time: what means are over.
     pub n_threads_compared: u64,
-    /// Of those compared, threads that compute less than 1 % of their time: helpers of a library, or workers without work.
+    /// Of those compared, threads that compute less than 1 % of their time: workers without work.
     pub n_threads_waiting: u64,
     /// CPU threads with no time, or of CPU time with less than 1 % of the longest: they are left out.
     pub n_threads_left_out: u64,
+    /// Threads that wait for the outside, as in `poll`, for 99 % of their time or more, beside one of their process that
+    /// does not: helpers of a library. They are left out.
+    pub n_threads_helping: u64,
     /// Streams of accelerators: their time is not that of a thread and is left out.
     pub n_accelerator_streams: u64,
     /// Call paths.
@@ -114,6 +117,7 @@ impl ProfileCard {
             n_threads_compared: lanes.n as u64,
             n_threads_waiting: n_waiting,
             n_threads_left_out: lanes.n_left_out,
+            n_threads_helping: lanes.n_helping,
             n_accelerator_streams: n_of(LocationKind::AcceleratorStream),
             n_call_paths: definitions.call_tree.len() as u64,
             n_metrics: definitions.metrics.len() as u64,
@@ -170,6 +174,10 @@ impl ProfileCard {
         if 0 < self.n_threads_left_out {
             let threads = counted(self.n_threads_left_out, "thread", "threads");
             facts.push(format!("{threads} without (or with next to no) time left out"));
+        }
+        if 0 < self.n_threads_helping {
+            let threads = counted(self.n_threads_helping, "helper thread", "helper threads");
+            facts.push(format!("{threads} of libraries, which only wait (poll, epoll_wait), left out"));
         }
         facts
     }

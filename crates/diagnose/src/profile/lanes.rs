@@ -1,7 +1,8 @@
 //! Which locations of a profile are compared: CPU threads, in their processes.
 //!
 //! Law: each timed location is in one lane; the lanes of a process are neighbours, processes are in ascending order of
-//! rank, those without a rank behind. Threads without any time are left out: nothing ran there.
+//! rank, those without a rank behind. Threads without any time are left out, as nothing ran there, and threads that help a
+//! library beside others of their process.
 
 use ouzel_model::{LocationId, LocationKind, ProfileDefinitions};
 use std::collections::BTreeMap;
@@ -23,11 +24,18 @@ pub(super) struct Lanes {
     pub n: usize,
     /// Threads that are left out because they have (next to) no time.
     pub n_left_out: u64,
+    /// Threads that are left out because they only help a library.
+    pub n_helping: u64,
 }
 
 impl Lanes {
-    /// The lanes of the locations of `definitions` for which `runs` says that they have time.
-    pub fn new(definitions: &ProfileDefinitions, runs: &dyn Fn(LocationId) -> bool) -> Self {
+    /// The lanes of the locations of `definitions` for which `runs` says that they have time, and not `only_waits` that
+    /// they have nothing to do.
+    pub fn new(
+        definitions: &ProfileDefinitions,
+        runs: &dyn Fn(LocationId) -> bool,
+        only_waits: &dyn Fn(LocationId) -> bool,
+    ) -> Self {
         let is_timed = timed(definitions);
         // Ranks first; `None` is less than `Some`, so the key of a process without rank begins with `true`.
         let mut of: BTreeMap<(bool, u32), Vec<LocationId>> = BTreeMap::new();
@@ -46,9 +54,15 @@ impl Lanes {
             of_location: vec![None; definitions.locations.len()],
             n: 0,
             n_left_out,
+            n_helping: 0,
         };
-        for ((without_rank, number), locations) in of {
+        for ((without_rank, number), mut locations) in of {
             let start = lanes.n;
+            let n = locations.len();
+            if locations.iter().any(|&id| !only_waits(id)) {
+                locations.retain(|&id| !only_waits(id));
+            }
+            lanes.n_helping += (n - locations.len()) as u64;
             for id in locations {
                 lanes.of_location[id.index()] = Some(lanes.n);
                 lanes.n += 1;

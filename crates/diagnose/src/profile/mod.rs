@@ -36,12 +36,15 @@ use ouzel_model::units::{counted, time};
 use ouzel_model::{CallPathId, LocationId, Notice, ProfileSource, Region, SeverityError};
 use serde::Serialize;
 use std::sync::Arc;
-use times::{Metrics, Times};
+use times::{LocationTotals, Metrics, Times};
 
 /// Call paths with less of the time of all threads, callees included, are left out of the report.
 const LEAST_SHARE: f64 = 0.001;
 /// Of CPU time, a thread with less than this part of the longest is left out: a helper that sleeps has next to none.
 const LEAST_CPU_PART: f64 = 0.01;
+/// A thread that waits for the outside, as in `poll`, for this part of its time is a helper of a library: it has no share
+/// of the work.
+const LEAST_OUTSIDE: f64 = 0.99;
 
 /// Ranks with costly visits are named where the longest spends this part of its time.
 const LEAST_COSTLY: f64 = 0.01;
@@ -287,19 +290,22 @@ impl ProfileReport {
     ) -> Result<(ProfileReport, Vec<Notice>), SeverityError> {
         let definitions = source.definitions();
         let metric = run_time_metric(source);
-        let (totals, n_negative) = match metric {
-            Some((metric, _, scale)) => times::location_totals(source, (metric, scale))?,
-            None => (vec![0.0; definitions.locations.len()], 0),
+        let classes: Vec<Class> =
+            definitions.regions.iter().map(|region| class(region, inputs.semantics)).collect();
+        let kinds = shares::kinds(definitions, &classes);
+        let totals = match metric {
+            Some((metric, _, scale)) => times::location_totals(source, (metric, scale), &kinds)?,
+            None => LocationTotals::new(definitions.locations.len()),
         };
-        let longest = totals.iter().copied().fold(0.0, f64::max);
+        let longest = totals.all.iter().copied().fold(0.0, f64::max);
         let least = match metric {
             Some((_, TimeKind::Cpu, _)) => LEAST_CPU_PART * longest,
             _ => 0.0,
         };
-        let lanes = Lanes::new(definitions, &|id: LocationId| least < totals[id.index()]);
-        let classes: Vec<Class> =
-            definitions.regions.iter().map(|region| class(region, inputs.semantics)).collect();
-        let kinds = shares::kinds(definitions, &classes);
+        let lanes =
+            Lanes::new(definitions, &|id: LocationId| least < totals.all[id.index()], &|id: LocationId| {
+                LEAST_OUTSIDE * totals.all[id.index()] <= totals.outside[id.index()]
+            });
         let mut times = Times::default();
         if let Some((metric, _, scale)) = metric.filter(|_| 0 < lanes.n) {
             let metrics = Metrics {
@@ -326,7 +332,7 @@ impl ProfileReport {
             call_paths: Vec::new(),
             causes: inputs.causes.as_ref().ok().map(|causes| CausesBrief::new(causes)),
             causes_missing: inputs.causes.as_ref().err().cloned(),
-            unknown: words::unknown(&card, n_negative),
+            unknown: words::unknown(&card, totals.n_negative),
             profile: card,
         };
         match efficiency(&times, &lanes) {
@@ -524,7 +530,7 @@ impl ProfileReport {
         let idle = match self.profile.n_threads_waiting {
             0 => String::new(),
             n => format!(
-                " ({} of them compute less than 1 % of their time: helpers of a library, or workers without work)",
+                " ({} of them compute less than 1 % of their time: workers without work)",
                 ouzel_model::units::count(n)
             ),
         };

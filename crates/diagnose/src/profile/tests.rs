@@ -184,6 +184,27 @@ fn threads_of_a_rank_are_compared() {
 }
 
 #[test]
+fn threads_that_help_a_library_are_left_out() {
+    assert_eq!(report(&threads()).profile.n_threads_helping, 0);
+    // A third thread of rank 0 polls all the time; that of rank 1 is its only one, and stays.
+    let mut with = ToyProfile::new(4);
+    for (at, rank) in [(1, 0), (2, 0), (3, 1)] {
+        with.definitions_mut().locations[at].group = LocationGroupId(rank);
+        with.definitions_mut().locations[at].rank = Some(WorldRank(rank));
+    }
+    let main = with.call(None, "main");
+    let (solve, poll) = (with.call(Some(main), "solve"), with.call(Some(main), "__GI___poll"));
+    let time = summed(&mut with, "time");
+    with.set(time, solve, &[30.0, 50.0, 0.3, 0.0]);
+    with.set(time, poll, &[20.0, 0.0, 49.7, 50.0]);
+    let found = report(&with);
+    assert_eq!((found.profile.n_threads_helping, found.profile.n_threads_compared), (1, 3));
+    assert!(found.profile.further_facts().iter().any(|fact| fact.starts_with("1 helper thread of")));
+    let card = found.efficiency.unwrap();
+    assert_eq!((card.n_compared, (card.load_balance * 1000.0).round()), (3, 533.0));
+}
+
+#[test]
 fn where_nothing_computes_no_efficiency_is_zero() {
     let mut toy = ToyProfile::new(2);
     let wait = toy.call(None, "MPI_Wait");

@@ -102,23 +102,43 @@ pub(super) struct Times {
     pub notices: Vec<Notice>,
 }
 
-/// The time of each location and how many values are negative, over all call paths.
+/// The time of each location over all call paths, in seconds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LocationTotals {
+    pub all: Vec<f64>,
+    /// The part of it in which it waits for the outside, see [`ShareKind::OtherWaiting`].
+    pub outside: Vec<f64>,
+    /// How many values are negative.
+    pub n_negative: u64,
+}
+
+/// Sums over all rows. `kinds` has for each call path what its own time is spent on.
 pub(super) fn location_totals(
     source: &dyn ProfileSource,
     (metric, scale): (MetricId, f64),
-) -> Result<(Vec<f64>, u64), SeverityError> {
+    kinds: &[(ShareKind, bool)],
+) -> Result<LocationTotals, SeverityError> {
     let definitions = source.definitions();
-    let mut totals = vec![0.0; definitions.locations.len()];
-    let mut n_negative = 0;
+    let mut totals = LocationTotals::new(definitions.locations.len());
     let mut rows = ScopedRows::open(source, metric, Scope::Exclusive, definitions.call_tree.all())?;
     let mut row = SeverityRow::new(definitions.metric(metric).value_type);
     while rows.read(&mut row)? {
+        let is_outside = kinds[row.path.index()].0 == ShareKind::OtherWaiting;
         for (location, value) in row.iter() {
-            totals[location.index()] += value.max(0.0) * scale;
-            n_negative += u64::from(value * scale < -ROUNDING);
+            let time = value.max(0.0) * scale;
+            totals.all[location.index()] += time;
+            totals.outside[location.index()] += if is_outside { time } else { 0.0 };
+            totals.n_negative += u64::from(value * scale < -ROUNDING);
         }
     }
-    Ok((totals, n_negative))
+    Ok(totals)
+}
+
+impl LocationTotals {
+    /// No time anywhere.
+    pub fn new(n_locations: usize) -> Self {
+        LocationTotals { all: vec![0.0; n_locations], outside: vec![0.0; n_locations], n_negative: 0 }
+    }
 }
 
 impl Times {

@@ -70,6 +70,9 @@ mod tests {
             text(&(0..8).map(|i| i * i * 1000).collect::<Vec<_>>(), 20),
             "0, 1000, 4000, 9000 and 4 more"
         );
-        assert_eq!([named(&[], 9), named(&[3], 9), named(&[3, 4], 9)], ["no rank", "rank 3", "ranks 3 and 4"]);
+        assert_eq!(
+            [named(&[], 9), named(&[3], 9), named(&[3, 4], 9)],
+            ["no rank", "rank 3", "ranks 3 and 4"]
+        );
     }
 }

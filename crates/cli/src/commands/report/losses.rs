@@ -1,10 +1,11 @@
 //! Where time is lost, call path by call path.
 
-use crate::terminal::page::{Page, call_path, capitalised};
+use crate::terminal::page::{Page, call_paths, capitalised};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::diagnose::{Loss, LossKind, RunCard, RunReport};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Losses that the page shows; JSON has all of them.
 const MAX_LOSSES: usize = 8;
@@ -37,17 +38,10 @@ pub fn losses(page: &mut Page, report: &RunReport, detail: Detail) {
     let titles: Vec<String> =
         shown.iter().enumerate().map(|(i, loss)| title(i, loss, is_sampled, run)).collect();
     let room = |title: &str| page.width.saturating_sub(title.chars().count()).max(20);
-    let paths: Vec<String> =
-        shown.iter().zip(&titles).map(|(loss, title)| call_path(&loss.call_path, room(title))).collect();
-    for ((loss, title), path) in shown.iter().zip(&titles).zip(&paths) {
-        let looks_like = |other: &&String| *other == path;
-        if paths.iter().filter(looks_like).count() == 1 {
-            page.lines.push(format!("{title}{}", page.style.paint(Paint::Name, path)));
-        } else {
-            // Only the whole path tells it from the others.
-            page.lines.push(title.trim_end().to_owned());
-            page.text(5, &call_path(&loss.call_path, usize::MAX), Paint::Name);
-        }
+    let paths: Vec<(&[Arc<str>], usize)> =
+        shown.iter().zip(&titles).map(|(loss, title)| (&*loss.call_path, room(title))).collect();
+    for ((loss, title), path) in shown.iter().zip(&titles).zip(call_paths(&paths)) {
+        page.lines.push(format!("{title}{}", page.style.paint(Paint::Name, &path)));
         if detail == Detail::Words {
             page.text(5, &explanation(loss, run), Paint::Dim);
         }

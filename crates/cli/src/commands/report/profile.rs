@@ -6,12 +6,13 @@ use crate::exit::Outcome;
 use crate::profile_session::ProfileSession;
 use crate::session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path, command_line};
+use crate::terminal::page::{Page, call_path, call_paths, command_line};
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::{ranks, units};
 use ouzel::Asked;
 use ouzel::diagnose::ProfileReport;
 use ouzel::diagnose::profile::{ProfileCallPath, ProfileImbalance, WaitingClass};
+use std::sync::Arc;
 
 /// Call paths that are shown; JSON has all of them.
 const MAX_CALL_PATHS: usize = 15;
@@ -149,14 +150,12 @@ fn hot(page: &mut Page, report: &ProfileReport) {
     let time = |value: &dyn Fn(&ProfileCallPath) -> u64| -> Vec<String> {
         shown.iter().map(|row| units::time(value(row))).collect()
     };
-    let room = page.width.saturating_sub(50).max(24);
+    let room = page.width.saturating_sub(58).max(24);
+    let paths: Vec<(&[Arc<str>], usize)> = shown.iter().map(|row| (&*row.call_path, room)).collect();
+    let names = call_paths(&paths);
     let rank = |of: Option<u32>| of.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
     let mut grid = Grid::default()
-        .with(
-            GridColumn::text("call path", shown.iter().map(|row| call_path(&row.call_path, room)))
-                .painted(Paint::Name)
-                .shortened(),
-        )
+        .with(GridColumn::text("call path", names.iter().cloned()).painted(Paint::Name).shortened())
         .with(GridColumn::numbers("exclusive", time(&|row| row.exclusive_ns)))
         .with(GridColumn::numbers(
             "share",
@@ -173,11 +172,10 @@ fn hot(page: &mut Page, report: &ProfileReport) {
     page.grid(2, &grid);
     let note = "exclusive, inclusive: of all threads; share: of their time; mean, most: of a process, its longest thread";
     page.text(2, note, Paint::Dim);
-    for row in shown.iter().filter(|row| !row.costly_ranks.is_empty()) {
+    for (row, name) in shown.iter().zip(&names).filter(|(row, _)| !row.costly_ranks.is_empty()) {
         let text = format!(
-            "{}: visits of {} take more than twice the best, while all ranks enter it equally often: more to do per \
+            "{name}: visits of {} take more than twice the best, while all ranks enter it equally often: more to do per \
              visit, preempted, or on a slower core.",
-            call_path(&row.call_path, room),
             ranks::named(&row.costly_ranks.list, 40),
         );
         page.hanging("  ", 2, &text, Paint::Plain);

@@ -129,6 +129,7 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
     let data = Iterations::new(trees, session.definitions(), run_ns);
     let is_long = |of_loop: &&LoopEntry| {
         !of_loop.is_nested
+            && 1 < of_loop.accepted
             && run_ns.saturating_mul(LEAST_LOOP_PERCENT) <= of_loop.total_ns().saturating_mul(100)
     };
     let long: Vec<&LoopEntry> = data.loops.iter().filter(is_long).collect();
@@ -141,8 +142,7 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
         let iterations = of_loop.iterations_of(instance);
         let kinds = kinds(instance, iterations.len()).map_or_else(String::new, |kinds| format!(", {kinds}"));
         let n = units::counted(of_loop.accepted, "iteration", "iterations");
-        let each = if of_loop.accepted == 1 { "" } else { " each" };
-        let text = format!("{}: {n}{kinds}, {}{each}", loop_name(of_loop, 50), units::time(instance.mean_ns));
+        let text = format!("{}: {n}{kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
         let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));
