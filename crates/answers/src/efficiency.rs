@@ -102,7 +102,7 @@ pub struct HybridMetric {
     pub metric: &'static str,
     /// The metric that it explains.
     pub part_of: Option<&'static str>,
-    /// Its value; `null` if it stands in `missing`.
+    /// Its value; `null` if `missing` has the reason.
     pub value: Option<f64>,
 }
 

@@ -33,7 +33,7 @@ Examples:
 
 On a machine without a screen, run the printed ssh line on your own machine, then open the printed
 address there. The address contains a secret: who has it sees the run. The server listens on loopback
-only. It ends with Ctrl-C, or when nobody has asked anything for the time of --idle.")]
+only. It ends with Ctrl-C, or when no request comes for the time of --idle.")]
 pub struct ViewArgs {
     /// Other traces to look at
     #[arg(value_name = "OTHER")]
