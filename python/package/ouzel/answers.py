@@ -1203,9 +1203,11 @@ class ProfileCard(TypedDict):
     n_threads_compared: int
     """Those with time: what means are over."""
     n_threads_waiting: int
-    """Of those compared, threads that compute less than 1 % of their time: helpers of a library, or workers without work."""
+    """Of those compared, threads that compute less than 1 % of their time: workers without work."""
     n_threads_left_out: int
     """CPU threads with no time, or of CPU time with less than 1 % of the longest: they are left out."""
+    n_threads_helping: int
+    """Threads that wait for the outside, as in ``poll``, for 99 % of their time or more, beside one of their process that does not: helpers of a library. They are left out."""
     n_accelerator_streams: int
     """Streams of accelerators: their time is not that of a thread and is left out."""
     n_call_paths: int
