@@ -12,7 +12,7 @@ use ouzel_model::{
 };
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Totals of messages and collectives, and the messages that have one side only.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ impl Analysis for Communication {
         let unmatched = if cx.is_whole() { unmatched(channels, cx.definitions) } else { Vec::new() };
         let excess = |sign: i64| unmatched.iter().map(|c| (sign * c.sends_less_receives).max(0) as u64).sum();
         let (unmatched_sends, unmatched_receives) = (excess(1), excess(-1));
-        report(cx, [unmatched_sends, unmatched_receives], unresolved_peers, null_peers);
+        report(cx, &unmatched, unresolved_peers, null_peers);
         let locations = locations
             .into_iter()
             .map(|(location, LocationTotals { messages, collectives })| LocationCommunication {
@@ -145,7 +145,14 @@ impl Pairing<CommunicationPartial> for Communication {
     }
 }
 
-fn report(cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null: u64) {
+fn report(cx: &FinishCx<'_>, unmatched: &[UnmatchedChannel], unresolved: u64, null: u64) {
+    let (mut sends, mut receives, mut elsewhere) = (0, 0, 0);
+    let ranks: BTreeSet<WorldRank> = cx.definitions.locations.iter().filter_map(|it| it.rank).collect();
+    for UnmatchedChannel { channel, sends_less_receives: difference } in unmatched {
+        let (other, n) =
+            if 0 < *difference { (channel.to, &mut sends) } else { (channel.from, &mut receives) };
+        *(if ranks.contains(&other) { n } else { &mut elsewhere }) += difference.unsigned_abs();
+    }
     let push = |count: u64, level, what: &str| {
         if 0 < count {
             cx.notices.push(Notice::new(level, NoticeCode::UnmatchedMessages, what).times(count));
@@ -157,6 +164,11 @@ fn report(cx: &FinishCx<'_>, [sends, receives]: [u64; 2], unresolved: u64, null:
         unresolved,
         Level::Medium,
         "the other side of a message is not known: its communicator is not defined, or has no such rank",
+    );
+    push(
+        elsewhere,
+        Level::Low,
+        "a message to or from a rank that the trace does not have: its other side is missing",
     );
     push(null, Level::Low, "a message to or from MPI_PROC_NULL is recorded; it has no other side");
 }

@@ -107,6 +107,15 @@ fn a_peer_that_is_no_member_is_counted_and_not_matched() {
 }
 
 #[test]
+fn ranks_that_were_not_recorded_leave_nothing_doubtful() {
+    let mut trace = ToyTrace::new("0: send>2 @1, send>1 @2\n1: recv<0 @3, recv<2 @4");
+    trace.definitions_mut().communicators[0] = communicator(&[0, 1, 2], None);
+    let (output, report) = run_report(&trace, &Filter::default(), Communication);
+    assert_eq!((output.unmatched_sends, output.unmatched_receives), (1, 1));
+    assert_eq!(report.notices.iter().map(|n| (n.level, n.count)).collect::<Vec<_>>(), [(Level::Low, 2)]);
+}
+
+#[test]
 fn a_message_to_nobody_lacks_nothing() {
     let trace = ToyTrace::new("0: send>4294967294 bytes 8 @1, recv<4294967295 @2, other @3");
     let (output, report) = run_report(&trace, &Filter::default(), Communication);

@@ -6,27 +6,31 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Inclusive time of each rank by call path; `null` of a rank is one as well.
-struct Spent(BTreeMap<String, BTreeMap<String, u64>>);
+/// Inclusive time and visits of each rank by call path; `null` of a rank is one as well.
+struct Spent(BTreeMap<String, BTreeMap<String, (u64, u64)>>);
 
 impl Spent {
     fn new(archive: &Path) -> Self {
         let data = json(archive, &["profile", "--call-paths", "--per", "rank", "--top", "0"])["data"].take();
-        let mut spent: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        let mut spent: BTreeMap<String, BTreeMap<String, (u64, u64)>> = BTreeMap::new();
         for row in data["rows"].as_array().expect("a profile has rows") {
             let by_rank = spent.entry(row["call_path"].to_string()).or_default();
-            *by_rank.entry(row["rank"].to_string()).or_default() += number(&row["inclusive_ns"]);
+            let (ticks, visits) = by_rank.entry(row["rank"].to_string()).or_default();
+            *ticks += number(&row["inclusive_ns"]);
+            *visits += number(&row["visits"]);
         }
         Spent(spent)
     }
 
-    /// The time of the rank that spends most in these call paths.
-    fn most(&self, paths: &[&Value]) -> u64 {
-        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-        for (rank, ticks) in paths.iter().filter_map(|path| self.0.get(&path.to_string())).flatten() {
-            *sums.entry(rank).or_default() += ticks;
+    /// The time of the rank that spends most in these call paths, and the visits of the one that has most.
+    fn most(&self, paths: &[&Value]) -> (u64, u64) {
+        let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for (rank, (ticks, visits)) in paths.iter().filter_map(|path| self.0.get(&path.to_string())).flatten()
+        {
+            let sum = sums.entry(rank).or_default();
+            *sum = (sum.0 + ticks, sum.1 + visits);
         }
-        sums.into_values().max().unwrap_or_default()
+        sums.into_values().fold((0, 0), |most, sum| (most.0.max(sum.0), most.1.max(sum.1)))
     }
 
     fn ranks(&self) -> BTreeSet<&str> {
@@ -61,7 +65,7 @@ fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, n_epochs
     let is_everywhere = paths.iter().any(|path| list(path).is_empty());
     // Hosts and streams are replayed: a gain there is time in which the device has nothing to do, not time of the path.
     let is_of_device = finding["assumption"].as_str().is_some_and(|text| text.contains("hosts and streams"));
-    let limit = if is_everywhere || is_of_device { run_ns } else { spent.most(&paths) };
+    let limit = if is_everywhere || is_of_device { run_ns } else { spent.most(&paths).0 };
     // Clocks that are no multiple of a nanosecond round each time.
     assert!(gain <= limit + limit / 1000 + 1000, "{of}: gains {gain} ns of {limit} ns: {finding}");
     let ranks = spent.ranks();
@@ -69,12 +73,18 @@ fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, n_epochs
         assert!(ranks.contains(&*rank.to_string()), "{of}: no rank {rank}: {finding}");
     }
     if let Some(iterations) = finding["iterations"].as_object() {
-        let mut next = 0;
+        let (mut next, mut n_named) = (0, 0);
         for range in list(&iterations["ranges"]) {
             let (first, last) = (number(&range[0]), number(&range[1]));
             assert!(next <= first && first <= last && last < number(&iterations["n_all"]), "{of}: {finding}");
             next = last + 1;
+            n_named += last + 1 - first;
         }
+        let is_call = |path: &&Value| {
+            list(path).last().and_then(Value::as_str).is_some_and(|name| name.starts_with("MPI_"))
+        };
+        let is_counted = finding["band_ns"] == 0 && paths.iter().all(is_call);
+        assert!(!is_counted || n_named <= spent.most(&paths).1, "{of}: called too seldom: {finding}");
     }
     for epoch in list(&finding["epochs"]) {
         assert!((1..=n_epochs as u64).contains(&number(epoch)), "{of}: no epoch {epoch}: {finding}");

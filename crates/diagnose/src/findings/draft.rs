@@ -4,6 +4,7 @@ use super::context::{Context, Times};
 use super::finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations};
 use super::ranks::Ranks;
 use ouzel_analyses::phases::{Phase, Uncertainty};
+use ouzel_analyses::semantics::Family;
 use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use ouzel_replay::Edit;
 
@@ -134,6 +135,23 @@ impl Draft {
         self.replayed = self.replayed.map(|gain| gain.min(spent));
     }
 
+    /// The iterations, unless they are more than a peer makes calls in these call paths: phases may hold an iteration and
+    /// a call before it.
+    fn named_iterations(&self, cx: &Context<'_>) -> Option<Iterations> {
+        let iterations = self.iterations.clone()?;
+        let paths = || std::iter::once(self.path).chain(self.also.iter().copied());
+        let is_call = |path| cx.class(path).is_some_and(|class| class.family != Family::User);
+        // Samples do not count calls.
+        if cx.group.noise.is_some() || !paths().all(is_call) {
+            return Some(iterations);
+        }
+        let mut n_calls = vec![0; cx.group.locations.len()];
+        for path in paths() {
+            n_calls.iter_mut().zip(cx.visits_by_peer(path)).for_each(|(n, (visits, _))| *n += visits);
+        }
+        n_calls.into_iter().any(|n| iterations.n_named() <= n).then_some(iterations)
+    }
+
     fn sentence(&self, cx: &Context<'_>) -> String {
         let (Draft { sentence, saving, .. }, gain) = (self, self.stated_gain());
         match saving.before.is_empty() {
@@ -149,6 +167,7 @@ impl Draft {
         let (sentence, gain) = (self.sentence(cx), self.stated_gain());
         let (confidence, confidence_reason) = self.confidence(cx);
         let band_ns = cx.ns(self.band(cx));
+        let iterations = self.named_iterations(cx);
         Finding {
             kind: self.kind,
             title: self.title,
@@ -157,7 +176,7 @@ impl Draft {
             more_call_paths: self.also.iter().map(|&path| cx.names(path)).collect(),
             source: cx.source(self.path),
             ranks: self.ranks,
-            iterations: self.iterations,
+            iterations,
             epochs: self.epochs,
             time_range_ns: cx.range_ns(self.range),
             gain_ns: cx.ns(gain),

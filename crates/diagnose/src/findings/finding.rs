@@ -90,11 +90,16 @@ pub struct Iterations {
 }
 
 impl Iterations {
+    /// How many are concerned.
+    pub fn n_named(&self) -> u64 {
+        self.ranges.iter().map(|(first, last)| last - first + 1).sum()
+    }
+
     /// `all 100 iterations`, `iterations 8, 16, 23–25 of 40`; at most `n_shown` ranges. `90 of 100 iterations` if more ranges
     /// hold most iterations, as the first few would say nothing.
     pub fn in_words(&self, n_shown: usize) -> String {
         let Iterations { n_all, ranges } = self;
-        let n: u64 = ranges.iter().map(|(first, last)| last - first + 1).sum();
+        let n = self.n_named();
         if n == *n_all {
             return format!("all {}", units::counted(n, "iteration", "iterations"));
         }

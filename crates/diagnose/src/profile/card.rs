@@ -35,7 +35,7 @@ pub struct ProfileCard {
     pub n_threads: u64,
     /// Those with time: what means are over.
     pub n_threads_compared: u64,
-    /// Of those compared, threads that compute less than 1 % of their time: workers without work.
+    /// Of those compared, threads that compute less than 1 % of their time.
     pub n_threads_waiting: u64,
     /// CPU threads with no time, or of CPU time with less than 1 % of the longest: they are left out.
     pub n_threads_left_out: u64,
@@ -176,8 +176,12 @@ impl ProfileCard {
             facts.push(format!("{threads} without (or with next to no) time left out"));
         }
         if 0 < self.n_threads_helping {
-            let threads = counted(self.n_threads_helping, "helper thread", "helper threads");
-            facts.push(format!("{threads} of libraries, which only wait (poll, epoll_wait), left out"));
+            let threads = counted(
+                self.n_threads_helping,
+                "helper thread that only waits",
+                "helper threads that only wait",
+            );
+            facts.push(format!("{threads} (poll, epoll_wait) left out"));
         }
         facts
     }

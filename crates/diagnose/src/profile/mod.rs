@@ -42,6 +42,9 @@ use times::{LocationTotals, Metrics, Times};
 const LEAST_SHARE: f64 = 0.001;
 /// Of CPU time, a thread with less than this part of the longest is left out: a helper that sleeps has next to none.
 const LEAST_CPU_PART: f64 = 0.01;
+/// Samples of computation of the busiest thread below which its time says too little.
+const LEAST_SAMPLES: f64 = 10.0;
+
 /// A thread that waits for the outside, as in `poll`, for this part of its time is a helper of a library: it has no share
 /// of the work.
 const LEAST_OUTSIDE: f64 = 0.99;
@@ -335,12 +338,12 @@ impl ProfileReport {
             unknown: words::unknown(&card, totals.n_negative),
             profile: card,
         };
-        match efficiency(&times, &lanes) {
+        let period = report.profile.sampled.then_some(times.least);
+        match efficiency(&times, &lanes, period) {
             Ok(card) => report.efficiency = Some(card),
             Err(reason) => report.efficiency_missing = Some(reason.to_owned()),
         }
         if let Some((longest, _)) = times.longest() {
-            let period = report.profile.sampled.then_some(times.least);
             let found = Found { definitions, lanes: &lanes, times: &times, longest, period };
             report.slow_ranks = found.slow_ranks();
             report.imbalances = found.imbalances(&report.slow_ranks);
@@ -393,11 +396,14 @@ fn time_shares(times: &Times) -> Vec<TimeShare> {
 }
 
 /// The efficiencies: the longest thread's time in place of the run time.
-fn efficiency(times: &Times, lanes: &Lanes) -> Result<EfficiencyCard, &'static str> {
+fn efficiency(times: &Times, lanes: &Lanes, period: Option<f64>) -> Result<EfficiencyCard, &'static str> {
     let Some((longest, _)) = times.longest() else { return Err("the profile has no time") };
     let (sum, max) = times.useful.iter().fold((0.0, 0.0_f64), |(sum, max), &u| (sum + u, max.max(u)));
     if max <= 0.0 {
         return Err("no host thread computes: all time is in libraries or waiting");
+    }
+    if period.is_some_and(|period| max < LEAST_SAMPLES * period) {
+        return Err("no thread computes for ten samples: so few cannot be compared");
     }
     let mean = sum / lanes.n as f64;
     Ok(EfficiencyCard {
@@ -529,10 +535,7 @@ impl ProfileReport {
         };
         let idle = match self.profile.n_threads_waiting {
             0 => String::new(),
-            n => format!(
-                " ({} of them compute less than 1 % of their time: workers without work)",
-                ouzel_model::units::count(n)
-            ),
+            n => format!(" ({} of them compute less than 1 % of their time)", ouzel_model::units::count(n)),
         };
         format!(
             "Of {threads}{idle}; the run time is taken as that of the longest thread{cpu}. Serialisation and transfer cannot \

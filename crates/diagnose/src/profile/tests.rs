@@ -199,7 +199,9 @@ fn threads_that_help_a_library_are_left_out() {
     with.set(time, poll, &[20.0, 0.0, 49.7, 50.0]);
     let found = report(&with);
     assert_eq!((found.profile.n_threads_helping, found.profile.n_threads_compared), (1, 3));
-    assert!(found.profile.further_facts().iter().any(|fact| fact.starts_with("1 helper thread of")));
+    assert!(
+        found.profile.further_facts().iter().any(|fact| fact.starts_with("1 helper thread that only waits"))
+    );
     let card = found.efficiency.unwrap();
     assert_eq!((card.n_compared, (card.load_balance * 1000.0).round()), (3, 533.0));
 }
@@ -349,6 +351,11 @@ fn a_difference_of_few_samples_is_chance() {
     let short = toy.call(Some(main), "short");
     toy.set(time, short, &[0.01, 0.01]);
     assert_eq!(report(&toy).imbalances.len(), 1);
+    // 4 samples of computation say nothing of how evenly it is spread, 4,000 do.
+    assert!(
+        found.efficiency.is_none() && found.efficiency_missing.is_some_and(|why| why.contains("ten samples"))
+    );
+    assert!(report(&toy).efficiency.is_some());
 }
 
 #[test]
