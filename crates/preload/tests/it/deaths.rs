@@ -1,7 +1,12 @@
 //! Processes that are killed: what they recorded stays, and the notice says who died how.
 
+use crate::sampled::Workshop;
 use crate::shop::{LIBRARIES, N_RANKS, Shop, check_with_reference_tool};
 use ouzel_otf2::Archive;
+use ouzel_otf2::remark::Remark;
+use ouzel_recording::launch::Choices;
+use ouzel_testkit::has_programs;
+use std::path::Path;
 
 #[test]
 fn a_killed_rank_keeps_what_it_recorded() {
@@ -30,4 +35,22 @@ fn a_killed_rank_keeps_what_it_recorded() {
             check_with_reference_tool(&shop.path(&name));
         }
     }
+}
+
+/// Who writes to a pipe that is read no further ends as it should: nothing of it is lost.
+#[test]
+fn an_end_by_a_closed_pipe_is_no_loss() {
+    let Some(shop) = Workshop::open() else { return };
+    if !has_programs(&["bash", "yes", "head"]) {
+        return;
+    }
+    let choices = Choices { with_io: true, ..Choices::default() };
+    let words = ["-c", "yes | head -n 3; echo \"${PIPESTATUS[@]}\""];
+    let output = shop.run_with(Path::new("bash"), "run", &words, &choices);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "y\ny\ny\n141 0\n", "{output:?}");
+    let finished = shop.finish("run");
+    let notices: Vec<_> = finished.archives.iter().flat_map(|archive| archive.notices.iter()).collect();
+    assert!(notices.iter().all(|notice| !notice.is_loss), "{notices:?}");
+    let is_said = |notice: &&&Remark| notice.message.ends_with(": its output was read no further");
+    assert_eq!(notices.iter().filter(is_said).count(), 1, "{notices:?}");
 }

@@ -9,6 +9,10 @@ use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
 use std::collections::BTreeSet;
 
+/// The signal of a program that writes to a pipe whose reader is gone, as in `yes | head`. Linux has one number for all
+/// processors.
+const BROKEN_PIPE: u32 = 13;
+
 fn loss(message: String) -> Remark {
     Remark { is_loss: true, message }
 }
@@ -38,6 +42,11 @@ pub(super) fn of_run(
         let since = |time_ns: u64| seconds(time_ns.saturating_sub(start_ns));
         let last_ns = piece.last_ns().unwrap_or(start_ns);
         match (&piece.end, deaths.of(piece)) {
+            (None, Some((time_ns, BROKEN_PIPE))) => {
+                let message =
+                    format!("{name} ended after {}: its output was read no further", since(time_ns));
+                notices.push(Remark { is_loss: false, message });
+            }
             (None, Some((time_ns, signal))) => {
                 notices.push(loss(format!("{name} was killed by signal {signal} after {}", since(time_ns))));
             }
