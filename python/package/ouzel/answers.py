@@ -1203,7 +1203,7 @@ class ProfileCard(TypedDict):
     n_threads_compared: int
     """Those with time: what means are over."""
     n_threads_waiting: int
-    """Of those compared, threads that compute less than 1 % of their time: workers without work."""
+    """Of those compared, threads that compute less than 1 % of their time."""
     n_threads_left_out: int
     """CPU threads with no time, or of CPU time with less than 1 % of the longest: they are left out."""
     n_threads_helping: int
