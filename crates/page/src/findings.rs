@@ -67,8 +67,7 @@ fn place(finding: &Finding) -> Markup {
     const MAX_RANGES: usize = 6;
     let mut facts = Vec::new();
     if !finding.ranks.is_empty() {
-        let word = if finding.ranks.list.len() == 1 { "rank" } else { "ranks" };
-        facts.push(format!("{word} {}", ranks::text(&finding.ranks.list, ROOM)));
+        facts.push(ranks::named(&finding.ranks.list, ROOM));
     }
     facts.extend(finding.when(MAX_RANGES));
     html! {
