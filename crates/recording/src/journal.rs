@@ -137,6 +137,21 @@ pub enum Entry {
         /// Why.
         reason: String,
     },
+    /// Only this time is recorded; see [`Window`](crate::window::Window).
+    Recorded {
+        /// The first nanosecond.
+        start_ns: u64,
+        /// The first nanosecond behind it.
+        stop_ns: u64,
+    },
+    /// What the process did before it recorded, so that the other ends of its messages are not taken for those of
+    /// later ones; several of one kind add up.
+    Unrecorded {
+        /// What.
+        what: Uncounted,
+        /// How many.
+        n: u64,
+    },
     /// The process has ended by itself; the last one counts.
     End {
         /// When.
@@ -199,6 +214,34 @@ pub enum Entry {
         pid: u32,
         /// The signal.
         signal: u32,
+    },
+}
+
+/// What was done before the recording began; communicators are as events refer to them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Uncounted {
+    /// Messages sent.
+    Sends {
+        /// On this communicator.
+        communicator: u32,
+        /// To this rank of it.
+        peer: u32,
+        /// With this tag.
+        tag: u32,
+    },
+    /// Messages received.
+    Receives {
+        /// On this communicator.
+        communicator: u32,
+        /// From this rank of it.
+        peer: u32,
+        /// With this tag.
+        tag: u32,
+    },
+    /// Collective operations.
+    Collectives {
+        /// On this communicator.
+        communicator: u32,
     },
 }
 
@@ -307,6 +350,7 @@ impl Entry {
                 put_number(to, time_ns);
                 put(to, reason);
             }
+            Entry::Recorded { .. } | Entry::Unrecorded { .. } => self.put_window(to),
             Entry::End { time_ns, how } => {
                 to.push_str("end");
                 put_number(to, time_ns);
@@ -330,6 +374,29 @@ impl Entry {
                 put_number(to, time_ns);
                 [pid, signal].into_iter().for_each(|number| put_number(to, number));
             }
+        }
+    }
+
+    fn put_window(&self, to: &mut String) {
+        match self {
+            Entry::Recorded { start_ns, stop_ns } => {
+                to.push_str("recorded");
+                [start_ns, stop_ns].into_iter().for_each(|number| put_number(to, number));
+            }
+            Entry::Unrecorded { what, n } => {
+                let (word, numbers) = match *what {
+                    Uncounted::Sends { communicator, peer, tag } => ("sends", [communicator, peer, tag]),
+                    Uncounted::Receives { communicator, peer, tag } => {
+                        ("receives", [communicator, peer, tag])
+                    }
+                    Uncounted::Collectives { communicator } => ("collectives", [communicator, 0, 0]),
+                };
+                to.push_str("unrecorded");
+                put(to, word);
+                numbers.into_iter().for_each(|number| put_number(to, number));
+                put_number(to, n);
+            }
+            _ => {}
         }
     }
 
@@ -415,16 +482,7 @@ impl Entry {
             "address" => {
                 Entry::Address { id: fields.number()?, offset: fields.number()?, module: fields.text()? }
             }
-            "communicator" => Entry::Communicator {
-                id: fields.number()?,
-                parent: fields.number()?,
-                sort: fields.number()?,
-                nth: fields.number()?,
-                first: fields.number()?,
-                rank: fields.number()?,
-                members: fields.list()?,
-                others: fields.list(),
-            },
+            "communicator" => fields.communicator()?,
             "communicator-name" => Entry::CommunicatorName { id: fields.number()?, name: fields.text()? },
             "topology" => Entry::Topology {
                 communicator: fields.number()?,
@@ -436,6 +494,8 @@ impl Entry {
                 Entry::Window { id: fields.number()?, communicator: fields.number()?, nth: fields.number()? }
             }
             "lost" => Entry::Lost { time_ns: fields.number()?, reason: fields.text()? },
+            "recorded" => Entry::Recorded { start_ns: fields.number()?, stop_ns: fields.number()? },
+            "unrecorded" => fields.unrecorded()?,
             "end" => Entry::End { time_ns: fields.number()?, how: fields.text()? },
             "module" => {
                 Entry::Module { number: fields.number()?, build_id: fields.text()?, path: fields.text()? }
@@ -473,6 +533,31 @@ impl Fields<'_> {
 
     fn text(&mut self) -> Option<String> {
         self.0.next().map(taken)
+    }
+
+    fn communicator(&mut self) -> Option<Entry> {
+        Some(Entry::Communicator {
+            id: self.number()?,
+            parent: self.number()?,
+            sort: self.number()?,
+            nth: self.number()?,
+            first: self.number()?,
+            rank: self.number()?,
+            members: self.list()?,
+            others: self.list(),
+        })
+    }
+
+    fn unrecorded(&mut self) -> Option<Entry> {
+        let word = self.text()?;
+        let (communicator, peer, tag) = (self.number()?, self.number()?, self.number()?);
+        let what = match word.as_str() {
+            "sends" => Uncounted::Sends { communicator, peer, tag },
+            "receives" => Uncounted::Receives { communicator, peer, tag },
+            "collectives" => Uncounted::Collectives { communicator },
+            _ => return None,
+        };
+        Some(Entry::Unrecorded { what, n: self.number()? })
     }
 
     fn list(&mut self) -> Option<Vec<u32>> {
@@ -591,6 +676,10 @@ mod tests {
             },
             Entry::Window { id: 0, communicator: 2, nth: 1 },
             Entry::Lost { time_ns: 8, reason: text() },
+            Entry::Recorded { start_ns: 5, stop_ns: u64::MAX },
+            Entry::Unrecorded { what: Uncounted::Sends { communicator: 1, peer: 2, tag: 3 }, n: 4 },
+            Entry::Unrecorded { what: Uncounted::Receives { communicator: 1, peer: 2, tag: 3 }, n: 4 },
+            Entry::Unrecorded { what: Uncounted::Collectives { communicator: 1 }, n: 4 },
             Entry::End { time_ns: 9, how: "exit".into() },
             Entry::Module { number: 3, build_id: "0a1b".into(), path: text() },
             Entry::Sampler { hz: 200, source: "perf".into() },

@@ -3,6 +3,7 @@
 //! Law: the program gets the environment of its caller, with the library added to what is preloaded and the settings
 //! of the recording; nothing else changes.
 
+use crate::window::Window;
 use crate::{elf, settings};
 use std::env;
 use std::ffi::OsString;
@@ -64,6 +65,10 @@ pub struct Choices {
     pub ranks: Option<String>,
     /// Bytes that each process may write.
     pub limit_bytes: Option<u64>,
+    /// What is recorded, in nanoseconds after the start of the program; everything without.
+    pub window: Option<Window>,
+    /// When the program is started, in nanoseconds since 1970; without it, each process counts from its own start.
+    pub started_ns: Option<u64>,
 }
 
 /// The library: where a package says, where cargo builds it, beside this program, or where packages put it. Cargo renews its first always.
@@ -137,6 +142,10 @@ pub fn environment(
     }
     if let Some(limit) = choices.limit_bytes {
         variables.push((settings::LIMIT, limit.to_string().into()));
+    }
+    if let Some(window) = choices.window {
+        variables.push((settings::WINDOW, window.to_string().into()));
+        variables.extend(choices.started_ns.map(|ns| (settings::ORIGIN, ns.to_string().into())));
     }
     Ok(variables)
 }

@@ -23,3 +23,4 @@ pub mod settings;
 pub mod slots;
 pub mod stack;
 pub mod stream;
+pub mod window;

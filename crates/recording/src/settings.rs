@@ -22,6 +22,10 @@ pub fn has_rank(ranks: &str, rank: u32) -> bool {
     ranks.parse::<RankSet>().map_or(true, |ranks| ranks.contains(WorldRank(rank)))
 }
 
+/// The [`Window`](crate::window::Window) in nanoseconds since [`ORIGIN`]; without it, everything is recorded.
+pub const WINDOW: &str = "OUZEL_RECORD_WINDOW";
+/// When the program was started, in nanoseconds since 1970; without it, each process counts from its own start.
+pub const ORIGIN: &str = "OUZEL_RECORD_ORIGIN";
 /// Bytes that a process may write; nothing is recorded beyond.
 pub const LIMIT: &str = "OUZEL_RECORD_LIMIT";
 /// Visits of a region that the library makes of itself when it is loaded, so that a recording of a program that does

@@ -38,6 +38,10 @@ pub enum Kept {
     Yes,
     /// There is no room.
     No,
+    /// It is none of the [window](crate::window), or ends what began before it.
+    Before,
+    /// The window is over.
+    After,
 }
 
 /// Writes the events of one thread.
@@ -64,6 +68,11 @@ impl<S: Space> EventStream<S> {
     /// Where its chunks are.
     pub fn space(&self) -> &S {
         &self.space
+    }
+
+    /// Gives its space back.
+    pub fn into_space(self) -> S {
+        self.space
     }
 
     /// What is valid.

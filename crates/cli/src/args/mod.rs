@@ -2,7 +2,7 @@
 //! get. Each command's file has its own words.
 
 mod shared;
-mod time_range;
+pub mod time_range;
 
 use crate::output::Outputs;
 use ouzel::model::Filter;

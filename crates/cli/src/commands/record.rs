@@ -2,6 +2,7 @@
 //!
 //! Law: standard output and exit code are the program's; what this command says goes to standard error.
 
+use crate::args::time_range::parse_duration;
 use crate::command::{Command, Tool};
 use crate::exit::Outcome;
 use crate::terminal::style::clean;
@@ -12,12 +13,14 @@ use ouzel::model::RankSet;
 use ouzel_files::ending;
 use ouzel_recording::finish::{Finished, FinishedArchive, finish};
 use ouzel_recording::launch::{self, Choices};
+use ouzel_recording::window::Window;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Write, stderr, stdout};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitStatus, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const COMMAND: Command = Command::about_the_program::<RecordArgs>("record");
 
@@ -72,6 +75,14 @@ pub struct RecordArgs {
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankSet>,
 
+    /// Record nothing before this time after the start of the program, e.g. 90s
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub start_after: Option<u64>,
+
+    /// Record nothing from this time after the start of the program on; the program goes on
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub stop_after: Option<u64>,
+
     /// Most bytes that one process may write; beyond, it runs on without being recorded
     #[arg(long, value_name = "SIZE", value_parser = ouzel_files::memory::parse_bytes)]
     pub limit: Option<u64>,
@@ -116,6 +127,8 @@ impl Tool for RecordArgs {
             with_io: self.io == Switch::On,
             ranks: self.ranks.as_ref().map(ToString::to_string),
             limit_bytes: self.limit,
+            window: self.window()?,
+            started_ns: (!self.env).then(now_ns),
         };
         if self.ranks.is_some() && choices.without_mpi {
             bail!("--ranks needs MPI, which says the ranks: leave --mpi off out");
@@ -140,6 +153,12 @@ impl Tool for RecordArgs {
     }
 }
 
+/// Nanoseconds since 1970.
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Prints what a shell evaluates.
 fn environment(directory: &Path, choices: &Choices) -> anyhow::Result<Outcome> {
     let directory = launch::make_directory(directory)?;
@@ -152,6 +171,16 @@ fn environment(directory: &Path, choices: &Choices) -> anyhow::Result<Outcome> {
 }
 
 impl RecordArgs {
+    /// What is recorded, if it is a part of the run.
+    fn window(&self) -> anyhow::Result<Option<Window>> {
+        let window =
+            Window { start_ns: self.start_after.unwrap_or(0), stop_ns: self.stop_after.unwrap_or(u64::MAX) };
+        if window.stop_ns <= window.start_ns {
+            bail!("--stop-after must be later than --start-after: both count from the start of the program");
+        }
+        Ok((self.start_after.is_some() || self.stop_after.is_some()).then_some(window))
+    }
+
     /// Runs the program, then makes the archive.
     fn record(&self, directory: &Path, choices: &Choices) -> anyhow::Result<Outcome> {
         // Before the directory is made, so that nothing is left behind without the library.

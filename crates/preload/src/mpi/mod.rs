@@ -19,6 +19,7 @@ use ouzel_recording::journal::Entry;
 use ouzel_recording::mpi::calls::{Begun, Call};
 use ouzel_recording::mpi::functions::{Effect, Function, functions};
 use ouzel_recording::mpi::interface::{Handle, Sink};
+use ouzel_recording::stream::Kept;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -188,6 +189,12 @@ fn with_call<R>(
     look: impl FnOnce(&mut ThisCall<'_>) -> R,
 ) -> R {
     let mut tables = process.tables();
+    if let Some(window) = process.window() {
+        let write = |time_ns, event| {
+            thread::with(process, |stream| stream.write(time_ns, &event));
+        };
+        window.open(time_ns, &tables.requests, write, |entry| process.entry(entry));
+    }
     let mut sink = EventSink { process, time_ns };
     let mut library = LibraryHandle(library);
     look(&mut Call { function, arguments, library: &mut library, tables: &mut tables, sink: &mut sink })
@@ -206,7 +213,14 @@ struct EventSink {
 
 impl Sink for EventSink {
     fn event(&mut self, event: Event<'static>) {
-        thread::with(self.process, |stream| stream.write(self.time_ns, &event));
+        let write = || thread::with(self.process, |stream| stream.write(self.time_ns, &event));
+        let Some(window) = self.process.window() else {
+            write();
+            return;
+        };
+        if window.is_of_before(&event) || write() == Some(Kept::Before) {
+            window.count(&event, |entry| self.process.entry(entry));
+        }
     }
 
     fn entry(&mut self, entry: &Entry) {

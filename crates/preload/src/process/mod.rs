@@ -14,6 +14,7 @@ mod regions;
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]
 pub mod sampling;
 pub mod thread;
+mod window;
 
 use crate::clock;
 use crate::depth::Outermost;
@@ -26,6 +27,7 @@ use ouzel_recording::mpi::calls::Tables;
 use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::stream::EventStream;
+use ouzel_recording::window::{Window, WindowedStream};
 use regions::{ROOT, Regions};
 use sampling::nodes::{self, ProcessPaths};
 use std::env;
@@ -37,6 +39,7 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use window::ProcessWindow;
 
 /// What is known from the environment.
 #[derive(Debug)]
@@ -48,6 +51,8 @@ struct Settings {
     sample_hz: u32,
     limit_bytes: u64,
     loaded_ns: u64,
+    /// On the clock of events.
+    window: Option<Window>,
 }
 
 static SETTINGS: OnceLock<Settings> = OnceLock::new();
@@ -73,10 +78,12 @@ pub struct Process {
     pub slots: SlotTable,
     n_slots: AtomicU32,
     /// Files of threads that have ended, for threads to come.
-    free: Mutex<Vec<EventStream<MappedFile>>>,
+    free: Mutex<Vec<WindowedStream<MappedFile>>>,
     n_bytes: AtomicU64,
     limit_bytes: u64,
     has_lost: AtomicBool,
+    /// When it records; always without.
+    window: Option<ProcessWindow>,
     /// What MPI calls remember.
     pub tables: Mutex<Tables>,
     /// Functions and regions met so far.
@@ -102,6 +109,8 @@ pub fn load() {
         sample_hz: number(settings::SAMPLE).unwrap_or(0),
         limit_bytes: number(settings::LIMIT).unwrap_or(u64::MAX),
         loaded_ns: clock::now_ns(),
+        window: number::<Window>(settings::WINDOW)
+            .map(|window| window.moved(origin_ns(number(settings::ORIGIN)))),
     };
     if SETTINGS.set(read).is_ok() {
         // SAFETY: the handler touches atomic numbers alone.
@@ -118,6 +127,14 @@ pub fn load() {
             get();
         }
     }
+}
+
+/// What the clock of events showed when the program was started; its time is given in nanoseconds since 1970.
+fn origin_ns(started_ns: Option<u64>) -> i64 {
+    let now_ns = clock::now_ns().cast_signed();
+    let since_ns =
+        started_ns.map_or(0, |it| clock::realtime_ns().cast_signed().saturating_sub(it.cast_signed()));
+    now_ns.saturating_sub(since_ns)
 }
 
 /// The child of a fork has a recording of its own.
@@ -205,6 +222,9 @@ pub fn end(how: &str) {
     if let Some(samples) = sampling::totals() {
         process.entry(&samples);
     }
+    if let Some(window) = &process.window {
+        window.write_counts(|entry| process.entry(entry));
+    }
     if how == "exit" {
         process.clock();
         process.leave_root(now_ns);
@@ -240,6 +260,7 @@ impl Process {
             n_bytes: AtomicU64::new(0),
             limit_bytes: settings.limit_bytes,
             has_lost: AtomicBool::new(false),
+            window: settings.window.map(ProcessWindow::new),
             tables: Mutex::default(),
             regions: Regions::default(),
             descriptors: settings.records_io.then(Descriptors::default),
@@ -255,6 +276,9 @@ impl Process {
         let boot = text("/proc/sys/kernel/random/boot_id");
         self.entry(&Entry::Process { pid: self.pid, host: host(), boot, program });
         self.clock();
+        if let Some(Window { start_ns, stop_ns }) = self.window.as_ref().map(ProcessWindow::window) {
+            self.entry(&Entry::Recorded { start_ns, stop_ns });
+        }
         self.entry(&Entry::Region { id: ROOT, line: 0, name, file: String::new() });
         // In the child of a fork, this is its first moment; else that of the library.
         let is_child = 0 < generation();
@@ -289,6 +313,16 @@ impl Process {
     /// Appends a line to the journal. Allocates nothing.
     pub fn line(&self, line: &[u8]) {
         append_line(&self.journal, line);
+    }
+
+    /// When it records; always without.
+    pub fn window(&self) -> Option<&ProcessWindow> {
+        self.window.as_ref()
+    }
+
+    /// Whether what happens at a time is recorded.
+    pub fn records_at(&self, time_ns: u64) -> bool {
+        self.window.as_ref().is_none_or(|window| window.has(time_ns))
     }
 
     /// What descriptors refer to; none if their calls are not recorded.
@@ -328,7 +362,7 @@ impl Process {
     }
 
     /// A stream for a thread: one that an ended thread has left, or a new one. None if there are too many threads.
-    pub fn stream(&'static self) -> Option<EventStream<MappedFile>> {
+    pub fn stream(&'static self) -> Option<WindowedStream<MappedFile>> {
         if let Some(stream) = self.free().pop() {
             return Some(stream);
         }
@@ -340,7 +374,8 @@ impl Process {
         // SAFETY: no arguments.
         let tid = u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0);
         self.entry(&Entry::Thread { slot, tid });
-        MappedFile::new(self, slot).map(EventStream::new)
+        let file = MappedFile::new(self, slot)?;
+        Some(WindowedStream::new(EventStream::new(file), self.window.as_ref().map(ProcessWindow::window)))
     }
 
     /// Leaves the region of the program, on the stream that has entered it. When a program exits, its main thread has
@@ -355,11 +390,12 @@ impl Process {
     }
 
     /// Takes back the stream of a thread that ends.
-    pub fn give_back(&self, stream: EventStream<MappedFile>) {
+    pub fn give_back(&self, mut stream: WindowedStream<MappedFile>) {
+        stream.end(clock::now_ns());
         self.free().push(stream);
     }
 
-    fn free(&self) -> MutexGuard<'_, Vec<EventStream<MappedFile>>> {
+    fn free(&self) -> MutexGuard<'_, Vec<WindowedStream<MappedFile>>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

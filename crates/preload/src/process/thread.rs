@@ -5,13 +5,13 @@
 
 use super::mapping::MappedFile;
 use super::{Process, generation, sampling};
-use ouzel_recording::stream::EventStream;
+use ouzel_recording::window::WindowedStream;
 use std::cell::{Cell, RefCell};
 
 /// What a thread holds.
 struct Held {
     process: &'static Process,
-    stream: Option<EventStream<MappedFile>>,
+    stream: Option<WindowedStream<MappedFile>>,
     slot: u32,
 }
 
@@ -38,7 +38,7 @@ impl Drop for Held {
 /// Writes to the stream of this thread. None if it has none and cannot get one.
 pub fn with<R>(
     process: &'static Process,
-    write: impl FnOnce(&mut EventStream<MappedFile>) -> R,
+    write: impl FnOnce(&mut WindowedStream<MappedFile>) -> R,
 ) -> Option<R> {
     if IS_ENDING.with(Cell::get) {
         return None;

@@ -6,3 +6,4 @@ mod programs;
 mod sampled;
 mod samples;
 mod shop;
+mod window;

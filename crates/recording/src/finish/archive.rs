@@ -5,7 +5,9 @@ use super::contexts::{self, UnifiedContexts};
 use super::files::UnifiedFiles;
 use super::names::{RegionNames, RunRegion, UnifiedRegions};
 use super::notices;
-use super::piece::{Piece, PieceThread};
+use super::piece::Piece;
+use super::piece::PieceThread;
+use super::under_way::{self, UnderWay};
 use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
 use crate::io::Interface;
 use crate::mpi::communicators::{SELF, WORLD};
@@ -42,12 +44,14 @@ pub(super) fn write(
     let error = |kind: FinishErrorKind| FinishError::new(target, kind);
     let clock = RunClock::new(pieces);
     let communicators = Unified::new(pieces);
+    let under_way = UnderWay::new(pieces, &communicators)?;
     let mut names = RegionNames::default();
     let of_pieces = names.of_pieces(pieces);
     let contexts = UnifiedContexts::new(pieces, &mut names)?;
     let regions = names.unified(of_pieces);
     let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
     notices.extend(notices::of_ranks(pieces, left_out));
+    notices.extend(notices::of_window(pieces, &under_way));
     notices.extend(notices::of_samples(pieces, &contexts));
     let mut properties = Remark::properties(&notices);
     if contexts::sampler(pieces).is_some() {
@@ -64,7 +68,8 @@ pub(super) fn write(
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
     let files = UnifiedFiles::new(pieces, &communicators.of_pieces);
-    let mut run = Run { pieces, regions, contexts, communicators, files, clock, writer: &mut writer };
+    let mut run =
+        Run { pieces, regions, contexts, communicators, files, clock, under_way, writer: &mut writer };
     run.define().map_err(|kind| error(kind.into()))?;
     let (n_locations, n_events, n_bytes) = run.move_events()?;
     let length_ns = run.clock.end_ns - run.clock.start_ns;
@@ -125,6 +130,7 @@ struct Run<'a> {
     communicators: Unified,
     files: UnifiedFiles,
     clock: RunClock,
+    under_way: UnderWay,
     writer: &'a mut ArchiveWriter,
 }
 
@@ -201,7 +207,7 @@ impl Run<'_> {
                     id: location_id(process, piece, thread),
                     name,
                     location_type: LocationType::CpuThread,
-                    number_of_events: slot.n_events,
+                    number_of_events: slot.n_events - self.under_way.left_out(process, thread).len() as u64,
                     location_group: index(process),
                 })?;
             }
@@ -377,8 +383,14 @@ impl Run<'_> {
                 let location = location_id(process, piece, thread);
                 let from = piece.folder.join(settings::event_file(file));
                 let to = self.writer.event_file(location);
-                close(&from, slot.n_bytes, slot.n_events).map_err(|error| FinishError::new(&from, error))?;
-                fs::rename(&from, &to).map_err(|error| FinishError::new(&from, error))?;
+                let left_out = self.under_way.left_out(process, thread);
+                let slot = match left_out.is_empty() {
+                    true => {
+                        fs::rename(&from, &to).map(|()| slot).map_err(|error| FinishError::new(&from, error))
+                    }
+                    false => under_way::without((&from, slot), &to, left_out),
+                }?;
+                close(&to, slot.n_bytes, slot.n_events).map_err(|error| FinishError::new(&to, error))?;
                 let span = Some((slot.first_ns, slot.last_ns));
                 let summary = EventSummary { location, n_events: slot.n_events, span };
                 let adopted = self.writer.adopt_events(summary);

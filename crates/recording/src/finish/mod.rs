@@ -12,6 +12,7 @@ mod names;
 mod notices;
 mod piece;
 mod symbols;
+mod under_way;
 
 use crate::journal::{self, Entry};
 use crate::settings;
@@ -40,12 +41,18 @@ pub enum FinishErrorKind {
     /// Only ranks were there that were not to be recorded.
     #[error("nothing was recorded here: none of the ranks that --ranks names was there")]
     AllLeftOut,
+    /// The program ended before the time that was to be recorded.
+    #[error("nothing was recorded here: the program ended before --start-after")]
+    EndedBefore,
     /// The archive is there already.
     #[error("this recording was finished before")]
     Finished,
     /// A file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
+    /// An event file cannot be read.
+    #[error(transparent)]
+    Read(ouzel_otf2::ReadError),
     /// The archive cannot be written.
     #[error(transparent)]
     Write(#[from] ouzel_otf2::write::WriteError),
@@ -116,9 +123,11 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
     }
     let deaths = Deaths::new(&deaths);
     let n_pieces = pieces.len();
+    let has_window = pieces.iter().any(|piece| piece.window().is_some());
     let runs = runs(pieces);
     if runs.is_empty() {
-        return Err(FinishError::new(directory, FinishErrorKind::NoPieces));
+        let kind = if has_window { FinishErrorKind::EndedBefore } else { FinishErrorKind::NoPieces };
+        return Err(FinishError::new(directory, kind));
     }
     let n_kept: usize = runs.iter().map(Vec::len).sum();
     let mut archives = Vec::new();

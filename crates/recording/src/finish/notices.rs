@@ -4,6 +4,7 @@ use super::Deaths;
 use super::communicators::Unified;
 use super::contexts::UnifiedContexts;
 use super::piece::Piece;
+use super::under_way::UnderWay;
 use crate::io::is_of_others;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
@@ -155,6 +156,30 @@ pub(super) fn of_ranks(pieces: &[Piece], left_out: &[Piece]) -> Vec<Remark> {
     let left_out = listed(&unwanted, "left out, as --ranks says");
     let left_out = left_out.map(|message| Remark { is_loss: false, message });
     left_out.into_iter().chain(listed(&absent, "left no events").map(loss)).collect()
+}
+
+/// What the window of a recording leaves out.
+pub(super) fn of_window(pieces: &[Piece], under_way: &UnderWay) -> Vec<Remark> {
+    let note = |message: String| Remark { is_loss: false, message };
+    let mut notices = Vec::new();
+    if pieces.iter().any(|piece| piece.window().is_some()) {
+        notices.push(note(
+            "only a part of the run was recorded, as --start-after and --stop-after say".to_owned(),
+        ));
+    }
+    if 0 < under_way.n_messages {
+        notices.push(note(format!(
+            "{} messages were under way when recording began: the ends recorded are left out",
+            under_way.n_messages
+        )));
+    }
+    if 0 < under_way.n_collectives {
+        notices.push(note(format!(
+            "{} calls of collective operations that other ranks began before recording are left out as operations",
+            under_way.n_collectives
+        )));
+    }
+    notices
 }
 
 fn listed(ranks: &[u32], what: &str) -> Option<String> {

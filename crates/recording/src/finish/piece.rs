@@ -4,6 +4,7 @@ use super::FinishError;
 use crate::journal::{self, Entry};
 use crate::settings;
 use crate::slots::{N_SLOTS, SLOT_BYTES, Slot};
+use crate::window::Window;
 use ouzel_files::input;
 use std::path::{Path, PathBuf};
 
@@ -90,6 +91,14 @@ impl Piece {
         // The first thread of a process has its number.
         piece.threads.sort_by_key(|thread| (thread.tid != pid, thread.file));
         Ok(Some(piece))
+    }
+
+    /// When it recorded; none if always.
+    pub fn window(&self) -> Option<Window> {
+        self.entries.iter().find_map(|entry| match *entry {
+            Entry::Recorded { start_ns, stop_ns } => Some(Window { start_ns, stop_ns }),
+            _ => None,
+        })
     }
 
     /// Time of its first event.

@@ -142,6 +142,24 @@ impl Requests {
         completed.is_active.then_some(completed)
     }
 
+    /// The receives under way, in the order in which they were posted.
+    pub fn receives(&self) -> Vec<OperationId> {
+        let receive = |held: &HeldRequest| match held.operation {
+            Operation::Receive { .. } => Some(held.id),
+            Operation::SendReceive { receive, .. } => Some(receive),
+            _ => None,
+        };
+        let active = self.held.values().filter(|held| held.is_active);
+        let mut ids: Vec<OperationId> = active.filter_map(receive).collect();
+        ids.sort_unstable_by_key(|id| id.0);
+        ids
+    }
+
+    /// The number of the last operation.
+    pub fn last_id(&self) -> OperationId {
+        OperationId(self.n_operations)
+    }
+
     /// Forgets a request that the program frees.
     pub fn free(&mut self, handle: Handle) {
         self.held.remove(&handle);

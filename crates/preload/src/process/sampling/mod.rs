@@ -153,6 +153,9 @@ pub fn at_safe_call(process: &'static Process, time_ns: u64) {
 
 #[inline(never)]
 fn called(process: &'static Process, time_ns: u64, at: Registers) {
+    if !process.records_at(time_ns) {
+        return;
+    }
     let Some(sampler) = own() else { return };
     let Some(paths) = nodes::of(process) else { return };
     let walked = thread::with_table(|table| sampler.called(table, paths, at));
@@ -177,9 +180,12 @@ unsafe fn take(context: *mut c_void) {
     N_DUE.fetch_add(1, Ordering::Relaxed);
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = process::begun().filter(|it| process::is_on() && it.is_current()) else { return };
+    let time_ns = clock::now_ns();
+    if !process.records_at(time_ns) {
+        return;
+    }
     let Some(sampler) = own() else { return };
     let Some(paths) = nodes::of(process) else { return };
-    let time_ns = clock::now_ns();
     // SAFETY: as the caller says.
     let at = unsafe { Registers::of_context(context.cast_const().cast()) };
     let walked = thread::with_table(|table| sampler.interrupted(table, paths, at));
