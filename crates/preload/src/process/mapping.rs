@@ -69,9 +69,20 @@ impl Drop for Mapping {
     }
 }
 
+/// Whether this process may make files of this size; a larger one would end it with SIGXFSZ.
+pub fn may_reach(n_bytes: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the place has this type; where the call fails, it stays as it is.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    n_bytes <= limit.rlim_cur
+}
+
 /// Gives a file space on the disk.
 fn reserve(file: i32, offset: libc::off_t, n_bytes: usize) -> Result<(), i32> {
     let length = libc::off_t::try_from(n_bytes).unwrap_or(libc::off_t::MAX);
+    if !may_reach(offset.saturating_add(length).cast_unsigned()) {
+        return Err(libc::EFBIG);
+    }
     // SAFETY: plain numbers.
     if unsafe { libc::fallocate(file, 0, offset, length) } == 0 {
         return Ok(());

@@ -32,7 +32,7 @@ use regions::{ROOT, Regions};
 use sampling::nodes::{self, ProcessPaths};
 use std::env;
 use std::ffi::{CStr, CString};
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -201,10 +201,17 @@ fn begin() -> Option<&'static Process> {
     if let Some(process) = begun() {
         return Some(process);
     }
-    let Some(process) = Process::new(SETTINGS.get()?) else {
-        // Where nothing can be written, the program runs on without being recorded.
-        STATE.store(OFF, Ordering::Release);
-        return None;
+    let process = match Process::new(SETTINGS.get()?) {
+        Ok(process) => process,
+        Err(error) => {
+            // Where nothing can be written, the program runs on without being recorded.
+            STATE.store(OFF, Ordering::Release);
+            if let Some(path) = deaths_file() {
+                let reason = Refusal(error).to_string();
+                append(&path, &Entry::Lost { time_ns: clock::now_ns(), reason });
+            }
+            return None;
+        }
     };
     let process: &'static Process = Box::leak(Box::new(process));
     BEGUN.store(ptr::from_ref(process).cast_mut(), Ordering::Release);
@@ -241,17 +248,19 @@ impl Process {
         self.entry(&Entry::LeftOut);
     }
 
-    fn new(settings: &Settings) -> Option<Self> {
+    /// The number of the error where nothing can be written.
+    fn new(settings: &Settings) -> Result<Self, i32> {
         let pid = std::process::id();
         let pieces = settings.directory.join(settings::PIECES);
         // Numbers of processes are used again, times are not.
         let folder = pieces.join(format!("{}-{pid}-{}", host(), clock::now_ns()));
-        fs::create_dir_all(&folder).ok()?;
-        let path = |name: &str| CString::new(folder.join(name).as_os_str().as_bytes()).ok();
-        Some(Process {
+        fs::create_dir_all(&folder).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))?;
+        let path =
+            |name: &str| CString::new(folder.join(name).as_os_str().as_bytes()).map_err(|_| libc::EINVAL);
+        Ok(Process {
             journal: path(settings::JOURNAL)?,
             paths: if sampling::is_on() { nodes::paths(&folder) } else { None },
-            slots: SlotTable::new(&path(settings::SLOTS)?, N_SLOTS).ok()?,
+            slots: SlotTable::new(&path(settings::SLOTS)?, N_SLOTS)?,
             folder,
             pid,
             generation: generation(),
@@ -349,11 +358,7 @@ impl Process {
 
     /// The same by the number of an error.
     pub fn lose_by(&self, error: i32) {
-        match error {
-            libc::ENOSPC => self.lose(&"no space left on device"),
-            libc::EDQUOT => self.lose(&"the disk quota is exceeded"),
-            error => self.lose(&format_args!("error {error} of the operating system")),
-        }
+        self.lose(&Refusal(error));
     }
 
     /// The tables, locked.
@@ -400,6 +405,20 @@ impl Process {
     }
 }
 
+/// Why the system lets nothing be written, by the number of an error.
+struct Refusal(i32);
+
+impl Display for Refusal {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            libc::ENOSPC => to.write_str("no space left on device"),
+            libc::EFBIG => to.write_str("the limit of the size of files is reached (ulimit -f)"),
+            libc::EDQUOT => to.write_str("the disk quota is exceeded"),
+            error => write!(to, "error {error} of the operating system"),
+        }
+    }
+}
+
 /// Appends an entry to a file, with one system call that no other function sees.
 pub fn append(path: &CStr, entry: &Entry) {
     append_line(path, entry.line().as_bytes());
@@ -411,7 +430,10 @@ fn append_line(path: &CStr, line: &[u8]) {
     unsafe {
         let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags, 0o666);
         if 0 <= file {
-            libc::syscall(libc::SYS_write, file, line.as_ptr(), line.len());
+            let n_bytes = libc::syscall(libc::SYS_lseek, file, 0, libc::SEEK_END);
+            if mapping::may_reach(n_bytes.cast_unsigned() + line.len() as u64) {
+                libc::syscall(libc::SYS_write, file, line.as_ptr(), line.len());
+            }
             libc::syscall(libc::SYS_close, file);
         }
     }

@@ -54,3 +54,31 @@ fn an_end_by_a_closed_pipe_is_no_loss() {
     let is_said = |notice: &&&Remark| notice.message.ends_with(": its output was read no further");
     assert_eq!(notices.iter().filter(is_said).count(), 1, "{notices:?}");
 }
+
+/// Files that may not grow end the recording, not the program.
+#[test]
+fn a_limit_of_the_size_of_files_ends_the_recording_alone() {
+    let Some(shop) = Workshop::open() else { return };
+    if !has_programs(&["bash"]) {
+        return;
+    }
+    let choices = Choices { with_io: true, ..Choices::default() };
+    // Of kilobytes: room for two chunks of events, and not even for the table of threads.
+    for (name, n_kilobytes, what) in
+        [("some", 600, "recorded nothing more after "), ("none", 10, " not recorded: ")]
+    {
+        let writes = "for ((i = 0; i < 20000; i++)); do echo $i; done > /dev/null; exit 7";
+        let script = match name {
+            "some" => format!("ulimit -f {n_kilobytes}; {writes}"),
+            _ => format!("(ulimit -f {n_kilobytes}; bash -c '{writes}')"),
+        };
+        let output = shop.run_with(Path::new("bash"), name, &["-c", &script], &choices);
+        assert_eq!(output.status.code(), Some(7), "{name}: {output:?}");
+        let reason = "the limit of the size of files is reached (ulimit -f)";
+        let finished = shop.finish(name);
+        let said: Vec<&str> =
+            finished.archives.iter().flat_map(|it| it.notices.iter().map(|it| &*it.message)).collect();
+        let is_said = said.iter().any(|line| line.contains(what) && line.ends_with(reason));
+        assert!(is_said, "{name}: {said:?}");
+    }
+}

@@ -38,6 +38,9 @@ pub enum FinishErrorKind {
     /// The directory has no pieces.
     #[error("nothing was recorded here: no process wrote a piece")]
     NoPieces,
+    /// No process could write a piece.
+    #[error("nothing was recorded here: {0}")]
+    Unwritable(String),
     /// Only ranks were there that were not to be recorded.
     #[error("nothing was recorded here: none of the ranks that --ranks names was there")]
     AllLeftOut,
@@ -126,7 +129,11 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
     let has_window = pieces.iter().any(|piece| piece.window().is_some());
     let runs = runs(pieces);
     if runs.is_empty() {
-        let kind = if has_window { FinishErrorKind::EndedBefore } else { FinishErrorKind::NoPieces };
+        let kind = match deaths.refusals.first() {
+            Some(reason) => FinishErrorKind::Unwritable(reason.clone()),
+            None if has_window => FinishErrorKind::EndedBefore,
+            None => FinishErrorKind::NoPieces,
+        };
         return Err(FinishError::new(directory, kind));
     }
     let n_kept: usize = runs.iter().map(Vec::len).sum();
@@ -149,9 +156,14 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
     Ok(Finished { archives, n_left_out: n_pieces - n_kept })
 }
 
-/// Processes that were ended by a signal, as their parents saw it.
+/// What is known of processes beside their pieces.
 #[derive(Debug, Default)]
-struct Deaths(BTreeMap<u32, (u64, u32)>);
+struct Deaths {
+    /// Those that were ended by a signal, as their parents saw it.
+    killed: BTreeMap<u32, (u64, u32)>,
+    /// Why processes could write no piece.
+    refusals: Vec<String>,
+}
 
 impl Deaths {
     fn new(entries: &[Entry]) -> Self {
@@ -159,13 +171,20 @@ impl Deaths {
             Entry::ChildKilled { time_ns, pid, signal } => Some((pid, (time_ns, signal))),
             _ => None,
         };
-        Deaths(entries.iter().filter_map(death).collect())
+        let refusal = |entry: &Entry| match entry {
+            Entry::Lost { reason, .. } => Some(reason.clone()),
+            _ => None,
+        };
+        Deaths {
+            killed: entries.iter().filter_map(death).collect(),
+            refusals: entries.iter().filter_map(refusal).collect(),
+        }
     }
 
     /// When, and by which signal.
     fn of(&self, piece: &Piece) -> Option<(u64, u32)> {
         // Numbers of processes are used again: a death before the last event is that of another one.
-        self.0.get(&piece.pid).copied().filter(|&(time_ns, _)| piece.last_ns() <= Some(time_ns))
+        self.killed.get(&piece.pid).copied().filter(|&(time_ns, _)| piece.last_ns() <= Some(time_ns))
     }
 }
 

@@ -85,6 +85,11 @@ pub(super) fn of_run(
             format!("members of {n_incomplete} communicators are not known: their first ranks wrote none");
         notices.push(loss(message));
     }
+    if let Some(reason) = deaths.refusals.first() {
+        let n = deaths.refusals.len();
+        let (processes, were) = if n == 1 { ("process", "was") } else { ("processes", "were") };
+        notices.push(loss(format!("{n} {processes} {were} not recorded: {reason}")));
+    }
     notices.extend(clocks(pieces));
     notices
 }
