@@ -3,6 +3,7 @@
 //! Threads that do the same kind of work are peers: the first CPU thread of each process,
 //! all further CPU threads, the accelerator streams. A helper thread that always waits
 //! says nothing about the balance of the main threads, nor does a stream about either.
+//! What a profiler draws beside a process ([`drawn_beside`](ouzel_model::Definitions::drawn_beside)) is no peer.
 //! Law: a location is in one peer group at most, and members are in order of (rank, id).
 //! This module does not compare anything.
 
@@ -58,8 +59,9 @@ impl PeerGroups {
     pub fn new(cx: &SelectionCx<'_>) -> Self {
         let definitions = cx.definitions;
         let mut selected = cx.selection.locations.clone();
-        let is_unknown = |id: LocationId| definitions.location(id).kind == LocationKind::Unknown;
-        selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, is_unknown(id), id));
+        let is_beside = definitions.drawn_beside();
+        selected.retain(|id| !is_beside[id.index()]);
+        selected.sort_unstable_by_key(|&id| (definitions.location(id).rank, id));
         // Profilers write groups of their own beside a process, under its rank.
         let mut seen: BTreeSet<Owner> = BTreeSet::new();
         let mut by_kind = [
@@ -97,7 +99,8 @@ impl PeerGroups {
         &self.groups
     }
 
-    /// The group of a location, and its index among the members; `None` if it runs no code or is not selected.
+    /// The group of a location, and its index among the members; `None` if it runs no code, is drawn beside a process, or is not
+    /// selected.
     pub fn place(&self, location: LocationId) -> Option<(usize, usize)> {
         let (group, member) = (*self.place.get(location.index())?)?;
         Some((usize::from(group), member as usize))
@@ -120,6 +123,22 @@ mod tests {
         assert_eq!(peers.groups()[0].kind, PeerKind::MainThread);
         assert_eq!(peers.place(LocationId(1)), Some((0, 1)));
         assert_eq!(peers.place(LocationId(9)), None);
+    }
+
+    #[test]
+    fn what_a_profiler_draws_beside_a_process_is_no_peer() {
+        let toy = ToyTrace::new("0: enter a @1, leave @2\n1: enter a @1, leave @2\n2: enter a @1, leave @2");
+        let mut definitions = toy.definitions().clone();
+        definitions.locations[1].rank = definitions.location(LocationId(0)).rank;
+        definitions.locations[1].kind = LocationKind::Unknown;
+        // Where there is no thread, it is all that is known of the process.
+        definitions.locations[2].kind = LocationKind::Unknown;
+        assert_eq!(definitions.drawn_beside(), [false, true, false]);
+        let selection = Filter::default().resolve(&definitions);
+        let peers = PeerGroups::new(&SelectionCx { definitions: &definitions, selection: &selection });
+        let expected = PeerGroup { kind: PeerKind::MainThread, members: vec![LocationId(0), LocationId(2)] };
+        assert_eq!(peers.groups(), [expected]);
+        assert_eq!(peers.place(LocationId(1)), None);
     }
 
     #[test]

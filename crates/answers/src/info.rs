@@ -146,6 +146,7 @@ impl InfoAnswer {
         let of_kind = |test: fn(LocationKind) -> bool| {
             definitions.locations.iter().filter(|location| test(location.kind)).count() as u64
         };
+        let n_threads = definitions.n_threads() as u64;
         let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
         let provenance = definitions.provenance.clone();
         InfoAnswer {
@@ -158,7 +159,7 @@ impl InfoAnswer {
             n_processes: definitions.processes().len() as u64,
             n_ranks: definitions.ranks().len() as u64,
             ranks_without_events: info.ranks_without_events.clone(),
-            n_threads: of_kind(|kind| matches!(kind, LocationKind::CpuThread | LocationKind::Unknown)),
+            n_threads,
             n_accelerator_streams: of_kind(|kind| kind == LocationKind::AcceleratorStream),
             n_metric_locations: of_kind(|kind| kind == LocationKind::Metric),
             n_locations: definitions.locations.len() as u64,

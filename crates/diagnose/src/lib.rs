@@ -38,6 +38,7 @@ pub use segments::{AlignmentCard, SegmentBand, SegmentCard, SegmentPath, Segment
 pub use trust_card::{Concern, TrustCard};
 
 use findings::{Finding, Findings, Ranks, Sources};
+use ouzel_analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
@@ -231,13 +232,21 @@ pub struct ReportAnalyses {
     inventory: Key<Inventory>,
     communication: Key<Communication>,
     phases: Key<Phases>,
+    breakdown: Option<Key<Breakdown>>,
 }
 
 impl ReportAnalyses {
     /// Adds them to the set of a pass; `semantics` says what regions mean.
     pub fn add_to(set: &mut AnalysisSet, definitions: &Definitions, semantics: &Semantics) -> Self {
+        let classes = semantics.classes(definitions);
+        // Without accelerators, collectives of these libraries run on threads, beside others that compute.
+        let on_threads =
+            classes.iter().any(|class| class.family == Family::Nccl) && !losses::has_streams(definitions);
+        let breakdown = || Breakdown::new(&classes, HostCode::default(), Requests::LeftOut);
+        let breakdown = on_threads.then(|| set.add_silent(breakdown()));
         ReportAnalyses {
-            classes: semantics.classes(definitions),
+            classes,
+            breakdown,
             profile: set.add(CallPathProfile),
             inventory: set.add(Inventory),
             // Not every program communicates.
@@ -252,6 +261,9 @@ impl ReportAnalyses {
     /// If one of the analyses could not answer.
     pub fn gather(self, report: &mut Report, definitions: &Definitions) -> Result<Material, AnalysisError> {
         let mut profile = report.outputs.take(&self.profile)?;
+        let is_beside = definitions.drawn_beside();
+        profile.locations.retain(|it| !is_beside[it.location.index()]);
+        let breakdown = self.breakdown.map(|key| report.outputs.take(&key)).transpose()?;
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
         // Analyses that see more than the selection have call paths of their own.
@@ -274,6 +286,7 @@ impl ReportAnalyses {
             waits: WaitSums::default(),
             devices: None,
             accelerators: None,
+            breakdown,
         })
     }
 
@@ -303,6 +316,8 @@ pub struct Material {
     waits: WaitSums,
     devices: Option<Vec<DeviceLoss>>,
     accelerators: Option<AcceleratorsSummary>,
+    /// Of runs whose threads run collectives beside others.
+    breakdown: Option<BreakdownOutput>,
 }
 
 impl Material {
@@ -425,6 +440,7 @@ impl Material {
             waits: &self.waits,
             devices: self.devices.as_deref(),
             accelerators: None,
+            breakdown: self.breakdown.as_ref(),
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost,
             recorded: self.run.recorded,
@@ -464,7 +480,10 @@ impl Material {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
             false => {
                 let what = (Which::Reported, Detail::Sums);
-                SegmentsCard::with_epochs(phases, &self.epochs, (definitions, classes), what)
+                let card = SegmentsCard::with_epochs(phases, &self.epochs, (definitions, classes), what);
+                // A host alone waits for its accelerators, which the findings say.
+                let drives = accelerators.is_some() && !run.recorded.several_processes();
+                if drives { card.without_segments() } else { card }
             }
         };
         let region_of_interest =

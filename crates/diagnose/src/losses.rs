@@ -13,7 +13,7 @@ use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId, Ticks};
+use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId, LocationKind, Ticks};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,6 +76,8 @@ pub enum LossKind {
     DeviceAllocation,
     /// Collective operations among accelerators: `mean` of exclusive time over the threads or streams there, at least one a process.
     DeviceCollective,
+    /// Collective operations that threads of the CPU run, as those of Gloo: `mean` of exclusive time over the threads there, at least one a process.
+    HostCollective,
     /// Waiting outside MPI for other threads or processes: `mean` of exclusive time over the threads or streams there, at least one a process.
     WaitForThreads,
     /// Having nothing to do, as Charm++ (`Idle`) and V8 (`(idle)`) record it: `mean` of exclusive time over the threads there, at least one a process.
@@ -94,6 +96,7 @@ impl LossKind {
             LossKind::WaitForDevice => "wait_for_device",
             LossKind::DeviceAllocation => "device_allocation",
             LossKind::DeviceCollective => "device_collective",
+            LossKind::HostCollective => "host_collective",
             LossKind::WaitForThreads => "wait_for_threads",
             LossKind::Idle => "idle",
         }
@@ -112,11 +115,17 @@ impl LossKind {
             LossKind::WaitForDevice => "waiting for the accelerator",
             LossKind::DeviceAllocation => "memory of the accelerator",
             LossKind::DeviceCollective => "collectives of accelerators",
+            LossKind::HostCollective => "collectives of threads",
             LossKind::WaitForThreads if !recorded.several_threads() => "waiting outside of MPI",
             LossKind::WaitForThreads => "waiting for other threads",
             LossKind::Idle => "idle",
         }
     }
+}
+
+/// Whether the trace has streams of accelerators.
+pub(crate) fn has_streams(definitions: &Definitions) -> bool {
+    definitions.locations.iter().any(|location| location.kind == LocationKind::AcceleratorStream)
 }
 
 /// Where time is lost, most first.
@@ -151,6 +160,7 @@ impl LossContext<'_> {
         let table = imbalance(self.profile, self.definitions, classes, By::CallPath);
         let below_mpi = self.below_mpi(classes);
         let shares_work = self.shares_work();
+        let has_streams = has_streams(self.definitions);
         let rows = table.rows.iter().filter_map(|row| {
             let path = row.key.call_path.filter(|path| !below_mpi[path.index()])?;
             let (kind, lost) = match (row.class.category, row.class.family) {
@@ -160,6 +170,9 @@ impl LossContext<'_> {
                     (LossKind::DeviceAllocation, row.exclusive.mean())
                 }
                 (_, Family::CudaHip) => (LossKind::WaitForDevice, row.exclusive.mean()),
+                (_, Family::Nccl) if !has_streams || self.is_of_host(path) => {
+                    (LossKind::HostCollective, row.exclusive.mean())
+                }
                 (_, Family::Nccl) => (LossKind::DeviceCollective, row.exclusive.mean()),
                 _ if self.is_idle(path) => (LossKind::Idle, row.exclusive.mean()),
                 _ => (LossKind::WaitForThreads, row.exclusive.mean()),
@@ -193,6 +206,12 @@ impl LossContext<'_> {
     fn is_idle(&self, path: CallPathId) -> bool {
         let region = self.profile.call_paths.region(path);
         region.is_some_and(|region| IDLE.contains(&&*self.definitions.region(region).name))
+    }
+
+    /// Whether the path ends in a collective of a library that only the CPU runs.
+    fn is_of_host(&self, path: CallPathId) -> bool {
+        let region = self.profile.call_paths.region(path);
+        region.is_some_and(|region| self.definitions.region(region).name.starts_with("gloo:"))
     }
 
     fn allocates(&self, path: CallPathId) -> bool {

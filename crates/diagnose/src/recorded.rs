@@ -4,8 +4,9 @@
 //! claim about what was not recorded is a wrong answer, however likely it is.
 
 use ouzel_analyses::communication_totals::CommunicationOutput;
+use ouzel_analyses::{owner, runs_on_cpu};
 use ouzel_engine::Report;
-use ouzel_model::{Content, Definitions, WorldRank};
+use ouzel_model::{Content, Definitions, LocationId, WorldRank};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -13,9 +14,9 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Recorded {
-    /// Processes with events.
+    /// Processes with events, on their threads or on streams of accelerators that are theirs.
     pub n_processes: u64,
-    /// Threads with events.
+    /// CPU threads with events; without any, all locations with events that run code.
     pub n_threads: u64,
     /// Whether there are point-to-point messages.
     pub messages: bool,
@@ -33,9 +34,13 @@ impl Recorded {
         communication: &CommunicationOutput,
     ) -> Self {
         let with_events = || report.locations.iter().filter(|(_, summary)| summary.span.is_some());
-        let runs_code = |id: &ouzel_model::LocationId| definitions.location(*id).kind.runs_code();
-        let threads = with_events().map(|(&id, _)| id).filter(runs_code);
-        let processes: BTreeSet<_> = threads.clone().map(|id| definitions.location(id).group).collect();
+        let runs_code = |id: &LocationId| definitions.location(*id).kind.runs_code();
+        let all = || with_events().map(|(&id, _)| id).filter(runs_code);
+        let is_beside = definitions.drawn_beside();
+        // Streams belong to the process that launches on them.
+        let is_thread = |id: &LocationId| runs_on_cpu(definitions, *id) && !is_beside[id.index()];
+        let n_threads = all().filter(is_thread).count();
+        let processes: BTreeSet<_> = all().map(|id| owner(definitions, id)).collect();
         let totals = communication.total_messages();
         let one_sided = communication.unmatched_sends
             + communication.unmatched_receives
@@ -44,7 +49,7 @@ impl Recorded {
         let is_sampled = with_events().any(|(_, summary)| summary.seen.contains(Content::Samples));
         Recorded {
             n_processes: processes.len() as u64,
-            n_threads: threads.count() as u64,
+            n_threads: if n_threads == 0 { all().count() } else { n_threads } as u64,
             messages: 0 < totals.sends + totals.receives,
             both_sides: 0 < totals.sends && 0 < totals.receives && one_sided < totals.sends + totals.receives,
             calls: !is_sampled,
@@ -68,7 +73,7 @@ pub fn ranks_without_events(definitions: &Definitions, report: &Report) -> Vec<W
     if report.filter.ranks.is_some() {
         return Vec::new();
     }
-    let rank = |(id, _): (&ouzel_model::LocationId, _)| definitions.location(*id).rank;
+    let rank = |(id, _): (&LocationId, _)| definitions.location(*id).rank;
     let with_events = report.locations.iter().filter(|(_, summary)| 0 < summary.n_events);
     let with_events: BTreeSet<WorldRank> = with_events.filter_map(rank).collect();
     definitions.known_ranks().into_iter().filter(|rank| !with_events.contains(rank)).collect()

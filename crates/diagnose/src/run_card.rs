@@ -143,7 +143,7 @@ impl RunCard {
             are_unranked: definitions.locations.iter().all(|location| location.rank.is_none()),
             ranks_without_events: missing.into_iter().map(|rank| rank.0).collect(),
             recorded: Recorded::new(definitions, report, communication),
-            n_threads: n_of(LocationKind::CpuThread) + n_of(LocationKind::Unknown),
+            n_threads: definitions.n_threads() as u64,
             n_accelerator_streams: n_of(LocationKind::AcceleratorStream),
             n_metric_locations: n_of(LocationKind::Metric),
             n_nodes: definitions.system_tree.compute_nodes().len() as u64,

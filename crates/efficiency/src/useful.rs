@@ -77,6 +77,8 @@ pub enum Unavailable {
     NoDefinitions,
     /// The host's threads drive accelerators.
     Accelerators,
+    /// Helper threads run collectives beside the others, and no parallel region is theirs.
+    CollectivesBeside,
     /// There are several threads, and no parallel region that they run together.
     NoTeams,
     /// There are several processes, and they have no ranks.
@@ -97,6 +99,10 @@ impl Unavailable {
             Unavailable::Accelerators => {
                 "accelerators run the work, so how much the host's threads compute says little; `ouzel efficiency` shows \
                  hosts and accelerators side by side"
+            }
+            Unavailable::CollectivesBeside => {
+                "helper threads run collectives beside the computation, so threads do not share work; `ouzel breakdown` \
+                 shows how much of the communication computation hides"
             }
             Unavailable::NoTeams => {
                 "no parallel regions of threads are recorded, so it is not known which threads share work"
@@ -139,7 +145,11 @@ impl Threads {
         let mut has_threads = false;
         let mut has_streams = false;
         let mut last = None;
+        let is_beside = definitions.drawn_beside();
         for (process, location) in processes.members() {
+            if is_beside[location.location.index()] {
+                continue;
+            }
             if !runs_on_cpu(definitions, location.location) {
                 let kind = definitions.location(location.location).kind;
                 has_streams |= kind == LocationKind::AcceleratorStream && !location.rows.is_empty();
@@ -175,7 +185,9 @@ impl Threads {
         } else if 1 < self.n_processes() && self.threads.iter().any(is_unranked) {
             Err(Unavailable::NoRanks)
         } else if !has_teams && self.is_multithreaded() && self.threads.iter().all(|it| it.teams.is_empty()) {
-            Err(Unavailable::NoTeams)
+            let communicates = |it: &ThreadTimes| !it.is_master && 0 < it.communication.0;
+            let beside = self.threads.iter().any(communicates);
+            Err(if beside { Unavailable::CollectivesBeside } else { Unavailable::NoTeams })
         } else {
             Ok(self)
         }

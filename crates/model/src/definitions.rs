@@ -200,6 +200,29 @@ impl Definitions {
         (0..is_process.len()).filter(|&i| is_process[i]).map(LocationGroupId::from_index).collect()
     }
 
+    /// By location: whether it is drawn beside a process: its kind is unknown, and a CPU thread has its rank or, where it
+    /// has none, its group. Profilers draw their own spans, ranges, and asynchronous operations so; nothing runs there.
+    pub fn drawn_beside(&self) -> Vec<bool> {
+        let owner = |location: &Location| match location.rank {
+            Some(rank) => (Some(rank), None),
+            None => (None, Some(location.group)),
+        };
+        let threads = self.locations.iter().filter(|location| location.kind == LocationKind::CpuThread);
+        let with_threads: std::collections::BTreeSet<_> = threads.map(owner).collect();
+        let is_beside = |location: &Location| {
+            location.kind == LocationKind::Unknown && with_threads.contains(&owner(location))
+        };
+        self.locations.iter().map(is_beside).collect()
+    }
+
+    /// Number of CPU threads, and of locations of unknown kind where no thread is beside them.
+    pub fn n_threads(&self) -> usize {
+        let is_thread = |(location, is_beside): (&Location, bool)| {
+            matches!(location.kind, LocationKind::CpuThread | LocationKind::Unknown) && !is_beside
+        };
+        self.locations.iter().zip(self.drawn_beside()).filter(|&it| is_thread(it)).count()
+    }
+
     /// By location: its number among those of its group that run code, in the order of the trace; `None` for the
     /// others. The first thread of a process is 0.
     pub fn threads(&self) -> Vec<Option<u32>> {

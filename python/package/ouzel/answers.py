@@ -152,9 +152,9 @@ class Recorded(TypedDict):
     """What is recorded within the selection."""
 
     n_processes: int
-    """Processes with events."""
+    """Processes with events, on their threads or on streams of accelerators that are theirs."""
     n_threads: int
-    """Threads with events."""
+    """CPU threads with events; without any, all locations with events that run code."""
     messages: bool
     """Whether there are point-to-point messages."""
     both_sides: bool
@@ -546,7 +546,7 @@ class Loss(TypedDict):
     least: RankTime
     """The process with the least time."""
 
-LossKind: TypeAlias = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "wait_for_threads", "idle"]
+LossKind: TypeAlias = Literal["uneven_work", "wait_for_one", "wait_for_all", "start_and_end", "other_mpi", "wait_for_device", "device_allocation", "device_collective", "host_collective", "wait_for_threads", "idle"]
 
 class RankTime(TypedDict):
     """How long a process spent somewhere."""

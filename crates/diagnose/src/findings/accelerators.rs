@@ -20,6 +20,10 @@ struct Words {
     advice: &'static str,
 }
 
+/// Why little is sure of collectives with members that are not recorded.
+const LACKS_MEMBERS: &str = "not all members of the collectives are recorded, so their time may be waiting for late ones; \
+                             the run was replayed with the change";
+
 /// What is counted of a kind of loss.
 fn counted(kind: DeviceLossKind) -> &'static str {
     use DeviceLossKind as Kind;
@@ -60,6 +64,10 @@ const FIRST_ALLOCATION: &str = "the host allocates in {} before its first launch
 /// What is said of code that calls do not divide further.
 const OUTERMOST_CODE: &str = "Find out what the host does there: {} is all that the trace says of it. Record its functions or \
                               ranges, too; then make it faster, move it to another thread, or launch the next step before it.";
+
+/// What is said of the outermost code, if it calls others of the program.
+const OUTERMOST_CALLER: &str = "Many calls in {} add up to it. Find those that take longest on the host between launches; make them \
+                                fewer or faster, record the launches as a graph, or launch the next step before it.";
 
 const INPUT_AND_OUTPUT: &str =
     "Leave it to another thread, gather more of it before each call of {}, or do it less often.";
@@ -122,7 +130,7 @@ fn words_of_devices(kind: DeviceLossKind) -> Words {
             "the host waits in {} for one stream before it launches into another.",
             "Letting the streams run side by side would save at most",
             NO_WAITS,
-            "Order the streams by events (cudaStreamWaitEvent) where they need each other, and do not wait on the host.",
+            "Order the streams by events (cudaStreamWaitEvent) where one needs what another makes, and do not wait on the host.",
         ),
         Kind::SynchronousCopies => of(
             FindingKind::SynchronousCopies,
@@ -161,7 +169,7 @@ fn words_of_devices(kind: DeviceLossKind) -> Words {
             "Launching small kernels such as {} takes longer than running them",
             "kernels such as {} run shorter than the calls that launch them.",
             "Launching them together would save at most",
-            "kernels that follow each other; in the replay all launches but the first take no time",
+            "kernels one after the other; in the replay all launches but the first take no time",
             "Fuse kernels, record the launches as a graph (CUDA graphs), compile the model, or raise the batch size.",
         ),
         _ => of(
@@ -193,6 +201,21 @@ pub(super) fn is_replayed(kind: FindingKind) -> bool {
     )
 }
 
+/// Advice with the functions of HIP, if that is what is called.
+fn of_vendor(advice: String, call: &str) -> String {
+    if !call.starts_with("hip") {
+        return advice;
+    }
+    let hip = advice.replace("cudaStreamWaitEvent", "hipStreamWaitEvent");
+    hip.replace("cudaMallocAsync", "hipMallocAsync").replace(" (CUDA_MODULE_LOADING)", "")
+}
+
+/// Whether other code of the program is called from a path.
+fn calls_code(cx: &Context<'_>, path: CallPathId) -> bool {
+    let is_user = |callee| cx.class(callee).is_some_and(|class| class.family == Family::User);
+    cx.paths().paths().any(|callee| cx.paths().parent(callee) == path && callee != path && is_user(callee))
+}
+
 /// A draft for each loss; call paths of `losses` are numbered as in the profile.
 pub(super) fn drafts(cx: &Context<'_>, losses: &[DeviceLoss]) -> Vec<Draft> {
     losses.iter().map(|loss| draft(cx, loss)).collect()
@@ -214,6 +237,7 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     let advice = match loss.kind {
         DeviceLossKind::HostLate => match cx.class(path).map(|class| class.family) {
             Some(Family::PosixIo) => INPUT_AND_OUTPUT,
+            Some(Family::User) if is_outermost && calls_code(cx, path) => OUTERMOST_CALLER,
             Some(Family::User) if is_outermost => OUTERMOST_CODE,
             _ => words.advice,
         },
@@ -241,10 +265,14 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
             DeviceLossKind::Imbalance => "all devices take the mean time for it".to_owned(),
             _ => format!("replay of hosts and streams: {}", words.evidence),
         },
-        confidence: (
-            Confidence::Likely,
-            "the run was replayed with the change; whether the program allows it is not recorded".to_owned(),
-        ),
+        confidence: match loss.lacks_members {
+            true => (Confidence::Possible, LACKS_MEMBERS.to_owned()),
+            false => (
+                Confidence::Likely,
+                "the run was replayed with the change; whether the program allows it is not recorded"
+                    .to_owned(),
+            ),
+        },
         evidence: vec![Evidence::new(
             words.evidence,
             "gain = run time − run time of the replay; see accelerators in docs/method.md",
@@ -254,7 +282,7 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
                 Quantity::ns("gain", cx.ns(gain)),
             ],
         )],
-        advice: fill(advice),
+        advice: of_vendor(fill(advice), &cx.name(path)),
         command: compare_ranks(cx, path),
     }
 }

@@ -324,7 +324,7 @@ kinds! {
     Straggler "straggler" "straggler",
     /// Kernels run shorter than their launches.
     SmallKernels "small_kernels" "small kernels",
-    /// Collectives of accelerators run while nothing else does.
+    /// Collectives run while nothing else does.
     ExposedCommunication "exposed_communication" "exposed communication",
     /// Waiting for something that is not recorded.
     WaitingElsewhere "waiting_elsewhere" "waiting for something else",

@@ -21,6 +21,7 @@ mod draft;
 mod explained;
 mod finding;
 mod growing;
+mod host_collectives;
 mod hub;
 mod imbalance;
 mod load;
@@ -53,6 +54,7 @@ use crate::recorded::Recorded;
 use crate::wait_sums::WaitSums;
 use context::{Context, SIGNIFICANT};
 use draft::{Draft, Saving};
+use ouzel_analyses::breakdown::BreakdownOutput;
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
@@ -94,6 +96,8 @@ pub(crate) struct Sources<'a> {
     pub devices: Option<&'a [DeviceLoss]>,
     /// How accelerators were used, if any ran.
     pub accelerators: Option<&'a AcceleratorsCard>,
+    /// How much of the collectives on threads is hidden; none if accelerators or no thread run any.
+    pub breakdown: Option<&'a BreakdownOutput>,
     /// Waiting for messages in the wrong order, and of threads for locks.
     pub waits: &'a WaitSums,
     /// Whether times of different ranks can be compared.
@@ -161,7 +165,13 @@ fn drafts(cx: &Context<'_>) -> Vec<Draft> {
 pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     let Some(cx) = context(sources) else { return Findings::default() };
     let mut drafts = drafts(&cx);
-    let largest = drafts.iter().max_by_key(|draft| draft.gain).map(|draft| (draft.title.clone(), draft.gain));
+    // Calls of the runtime wait for what a replay of hosts and streams has, or take the time that it does without.
+    let is_of_runtime = |path| cx.class(path).is_some_and(|class| class.family == Family::CudaHip);
+    let is_kept = |draft: &Draft| {
+        sources.devices.is_none() || (!is_told_by_losses(draft.kind) && !is_of_runtime(draft.path))
+    };
+    let largest = drafts.iter().filter(|draft| is_kept(draft)).max_by_key(|draft| draft.gain);
+    let largest = largest.map(|draft| (draft.title.clone(), draft.gain));
     drafts.retain(|draft| cx.is_significant(draft.loss) && draft.is_above_band(&cx));
     let replays = sources.replay.and_then(|replay| Replays::new(replay, &cx));
     if let Some(replays) = &replays {
@@ -182,13 +192,10 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
         }
     }
     if let Some(losses) = sources.devices {
-        let is_told_by_losses =
-            |kind| matches!(kind, FindingKind::IdleDevice | FindingKind::WaitingForDevice);
-        // Calls of the runtime wait for what the replay has, or take the time that it does without.
-        let is_of_runtime = |path| cx.class(path).is_some_and(|class| class.family == Family::CudaHip);
-        drafts.retain(|draft| !is_told_by_losses(draft.kind) && !is_of_runtime(draft.path));
+        drafts.retain(is_kept);
         drafts.extend(accelerators::drafts(&cx, losses));
     }
+    drafts.extend(sources.breakdown.and_then(|breakdown| host_collectives::exposed(&cx, breakdown)));
     drafts.retain(|draft| cx.is_significant(draft.stated_loss()) && cx.is_significant(draft.stated_gain()));
     let order = |draft: &Draft| (std::cmp::Reverse(draft.stated_gain()), draft.kind, draft.path);
     drafts.sort_by(|a, b| order(a).cmp(&order(b)).then_with(|| a.title.cmp(&b.title)));
@@ -197,11 +204,13 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     }
     let together = together(&drafts, replays.as_ref());
     if drafts.is_empty() {
-        let is_busy = |of: &&AcceleratorsCard| BUSY <= of.busy_fraction && BUSY_OF_RUN <= of.busy_of_run;
-        let busy_devices = sources.accelerators.filter(is_busy);
-        drafts.push(match busy_devices {
-            Some(of) => devices_are_busy(&cx, of),
-            None => nothing(&cx, largest),
+        // Where hosts and streams were not replayed, what keeps accelerators waiting is not known.
+        let replayed = sources.accelerators.filter(|_| sources.devices.is_some());
+        let is_busy = |of: &AcceleratorsCard| BUSY <= of.busy_fraction && BUSY_OF_RUN <= of.busy_of_run;
+        drafts.push(match (sources.accelerators, replayed) {
+            (Some(of), _) if is_busy(of) => devices_are_busy(&cx, of),
+            (_, Some(of)) => devices_are_not_busy(&cx, of, largest),
+            _ => nothing(&cx, largest),
         });
     }
     // Remarks have no gain, and come after findings that have one.
@@ -212,6 +221,11 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
         gain_together_ns: cx.ns(together.max(largest).min(cx.run())),
         list: drafts.into_iter().map(|draft| draft.finish(&cx)).collect(),
     }
+}
+
+/// Whether replays of hosts and streams find such losses better.
+fn is_told_by_losses(kind: FindingKind) -> bool {
+    matches!(kind, FindingKind::IdleDevice | FindingKind::WaitingForDevice)
 }
 
 /// What the findings gain together, at least. Those of hosts and streams are each replayed alone: the largest counts.
@@ -283,6 +297,41 @@ fn devices_are_busy(cx: &Context<'_>, of: &AcceleratorsCard) -> Draft {
         )],
         advice: "Check which kernels take the most time.".to_owned(),
         command: vec!["kernels".to_owned()],
+        ..nothing(cx, None)
+    }
+}
+
+/// The finding that nothing costs much time, although accelerators do not run for most of it.
+fn devices_are_not_busy(cx: &Context<'_>, of: &AcceleratorsCard, largest: Option<(String, u64)>) -> Draft {
+    let of_run = words::percent(of.busy_of_run);
+    let limit = words::percent(SIGNIFICANT);
+    let outside_ns = cx.ns(cx.run()).saturating_mul(of.n_devices).saturating_sub(of.span_ns);
+    let devices = units::counted(of.n_devices, "accelerator", "accelerators");
+    let most_of_rest = of.span_ns.saturating_sub(of.busy_ns) < outside_ns;
+    let rest = match most_of_rest {
+        true => "most of the rest is before their first operation or after their last",
+        false => "the rest has many causes",
+    };
+    let alone = nothing(cx, largest);
+    Draft {
+        sentence: format!(
+            "No single cause that keeps accelerators waiting costs more than {limit} of the run. They are busy in \
+             {of_run} of it; {rest}."
+        ),
+        evidence: std::iter::once(Evidence::new(
+            format!("{devices} busy in {of_run} of the run"),
+            "busy time / (run time × accelerators); before and after = run time × accelerators − time from the first \
+             operation to the last, summed over accelerators",
+            vec![
+                Quantity::ns("busy", of.busy_ns),
+                Quantity::ns("idle between operations", of.span_ns.saturating_sub(of.busy_ns)),
+                Quantity::ns("before and after", outside_ns),
+            ],
+        ))
+        .chain(alone.evidence.into_iter().skip(1))
+        .collect(),
+        advice: "Check which kernels take the most time, and why streams are idle.".to_owned(),
+        command: vec!["idle".to_owned(), "--by".to_owned(), "cause".to_owned()],
         ..nothing(cx, None)
     }
 }

@@ -29,9 +29,10 @@ impl Ranks {
         self.list.is_empty()
     }
 
-    /// `rank 3`, `ranks 0–3, 8`, or `all 16 ranks` if they are so many; long lists are cut.
+    /// `rank 3`, `ranks 0–3, 8`, `both ranks`, or `all 16 ranks` if they are so many; long lists are cut.
     pub fn in_words(&self, n_all: usize) -> String {
         match self.list.len() {
+            2 if n_all == 2 => "both ranks".to_owned(),
             n if n == n_all && 1 < n => format!("all {} ranks", count(n as u64)),
             _ => named(&self.list, ROOM),
         }

@@ -280,6 +280,17 @@ impl SegmentsCard {
         }
     }
 
+    /// The same where what segments lose is no loss of the run.
+    pub(crate) fn without_segments(self) -> Self {
+        SegmentsCard {
+            projected_run_time_ns: self.run_time_ns,
+            projected_band_ns: 0,
+            segments: Vec::new(),
+            lost_inside_outside_ns: (0, 0),
+            ..self
+        }
+    }
+
     /// The data of a selection that runs no code.
     pub fn empty() -> Self {
         SegmentsCard {

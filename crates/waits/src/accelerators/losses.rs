@@ -9,11 +9,12 @@
 //! | serialised streams | the same, where operations that are launched after such a call go to another stream |
 //! | synchronous copies, pageable memory | the calls of one call path do not block, and their copies run beside their stream |
 //! | load imbalance | no replay: of the kernel with the most, the time of the rank with most less the mean, at most what hosts of others wait in MPI |
-//! | straggler | in collectives in which one rank begins last, it begins with the one before it |
+//! | straggler | in collectives in which one rank begins last, it begins with the one before it: its stream or its host is faster, whichever gains more |
 //! | small kernels | of kernels that run shorter than their launches and follow each other, all launches but the first take no time |
-//! | exposed communication | collectives of devices take no time after the last has begun |
+//! | exposed communication | collectives of devices take no time after the last has begun; where not all members are recorded, no time |
 //!
-//! Gains of several losses are not to be added. A loss without gain is none: a host that is late but ahead of the device
+//! A straggler takes the place of late code if it is late by that code and the gain is as high. Gains of several losses
+//! are not to be added. A loss without gain is none: a host that is late but ahead of the device
 //! costs nothing.
 
 use super::AcceleratorsOutput;
@@ -49,6 +50,8 @@ pub struct DeviceLoss {
     pub n: u64,
     /// Their time, before the change.
     pub time: Ticks,
+    /// Whether there are collectives of which not all members are recorded: their time may be waiting for the others.
+    pub lacks_members: bool,
 }
 
 /// The losses of a run.
@@ -89,6 +92,8 @@ impl AcceleratorsOutput {
                 list.push(loss);
             }
         }
+        one_loss_of_each_straggler(&mut list);
+        without_late_code_of_stragglers(&mut list);
         list.extend(self.imbalance(definitions));
         list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
         Some(DeviceLosses { call_paths: self.call_paths.clone(), list })
@@ -296,20 +301,42 @@ impl AcceleratorsOutput {
         vec![Candidate { loss, lengths }]
     }
 
-    /// Collectives of devices.
+    /// Collectives of devices; of those with members that are not recorded, all of the time.
     fn exposed(&self, replay: &DeviceReplay) -> Vec<Candidate> {
         let mut lengths = replay.lengths.clone();
-        let members: Vec<usize> = replay.collectives.iter().flatten().map(|&it| it as usize).collect();
+        let complete = replay.collectives.iter().flatten().map(|&it| it as usize);
+        let communicates = |it: &usize| {
+            let operation = &replay.operations[*it];
+            operation.collective.is_none() && self.activity(operation.path) == Activity::Communication
+        };
+        let others: Vec<usize> = (0..replay.operations.len()).filter(communicates).collect();
+        let n = replay.collectives.len() + others.len();
+        let lacks_members = !others.is_empty();
+        let members: Vec<usize> = complete.chain(others).collect();
         let time = members.iter().map(|&it| std::mem::take(&mut lengths.length[it])).max().unwrap_or(0);
         let Some(&first) = members.first() else { return Vec::new() };
         let locations = members.iter().map(|&it| replay.operations[it].place.0);
         let path = replay.operations[first].path;
-        let n = replay.collectives.len();
-        vec![Candidate {
-            loss: loss(DeviceLossKind::ExposedCommunication, path, locations, n, time),
-            lengths,
-        }]
+        let loss = loss(DeviceLossKind::ExposedCommunication, path, locations, n, time);
+        vec![Candidate { loss: DeviceLoss { lacks_members, ..loss }, lengths }]
     }
+}
+
+/// Drops late code that makes a straggler late: the straggler says who is late, too.
+fn without_late_code_of_stragglers(list: &mut Vec<DeviceLoss>) {
+    let stragglers: Vec<(CallPathId, Ticks)> = list
+        .iter()
+        .filter(|it| it.kind == DeviceLossKind::Straggler)
+        .map(|it| (it.call_path, it.gain))
+        .collect();
+    list.retain(|it| {
+        let gain = it.gain.0.saturating_mul(CALLER_EXPLAINS_MORE.1);
+        let says_as_much = |of: &(CallPathId, Ticks)| {
+            of.0 == it.call_path && gain <= of.1.0.saturating_mul(CALLER_EXPLAINS_MORE.0)
+        };
+        let is_late_code = matches!(it.kind, DeviceLossKind::HostLate | DeviceLossKind::InputPipeline);
+        !is_late_code || !stragglers.iter().any(says_as_much)
+    });
 }
 
 /// Whether what is launched next goes to another stream than what a call waits for.
@@ -335,13 +362,14 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
             of_stream.entry(stream).or_default().push((last, late));
         }
     }
-    let candidate = |(stream, collectives): (LocationId, Vec<(u32, u64)>)| {
+    let candidate = |(stream, collectives): (LocationId, Vec<(u32, u64)>), by: LateBy| {
         let mut lengths = replay.lengths.clone();
-        let mut path = None;
+        let mut of_paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
         for &(number, late) in &collectives {
-            let longest = advance(replay, &mut lengths, number, late);
-            path = path.or(longest);
+            let longest = advance(replay, &mut lengths, (number, late), by);
+            longest.into_iter().for_each(|(path, ticks)| *of_paths.entry(path).or_default() += ticks);
         }
+        let path = of_paths.into_iter().max_by_key(|it| (it.1, Reverse(it.0))).map(|it| it.0);
         let time = collectives.iter().map(|it| it.1).sum();
         let first = &replay.operations[collectives[0].0 as usize];
         let path = path.unwrap_or(first.path);
@@ -350,12 +378,43 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
             lengths,
         }
     };
-    most(of_stream, |of| of.iter().map(|it| it.1).sum()).into_iter().map(candidate).collect()
+    // Whether the stream or its host is late shows which of the two changes gains more.
+    let late = most(of_stream, |of| of.iter().map(|it| it.1).sum());
+    let both = late.into_iter().flat_map(|it| [(it.clone(), LateBy::Stream), (it, LateBy::Host)]);
+    both.map(|(it, by)| candidate(it, by)).collect()
+}
+
+/// What makes an operation begin late, where its stream is busy until then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LateBy {
+    /// What the stream runs before.
+    Stream,
+    /// The host, which launches late what the stream runs before.
+    Host,
+}
+
+/// Of the losses of one straggler, keeps that with most gain.
+fn one_loss_of_each_straggler(list: &mut Vec<DeviceLoss>) {
+    let mut most: BTreeMap<BTreeSet<LocationId>, Ticks> = BTreeMap::new();
+    for it in list.iter().filter(|it| it.kind == DeviceLossKind::Straggler) {
+        let gain = most.entry(it.locations.clone()).or_default();
+        *gain = it.gain.max(*gain);
+    }
+    list.retain(|it| {
+        // Of equal ones the first.
+        let is_most = most.get(&it.locations).is_some_and(|&gain| it.gain == gain);
+        it.kind != DeviceLossKind::Straggler || (is_most && most.remove(&it.locations).is_some())
+    });
 }
 
 /// Makes an operation begin earlier by shortening what its stream, or the host that launches it, did since the collective
-/// before. Gives the code or kernel that is shortened most.
-fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: u64) -> Option<CallPathId> {
+/// before. Gives the code or kernel that is shortened most, and by how much.
+fn advance(
+    replay: &DeviceReplay,
+    lengths: &mut Lengths,
+    (number, mut late): (u32, u64),
+    by: LateBy,
+) -> Option<(CallPathId, u64)> {
     let mut longest: Option<(u64, CallPathId)> = None;
     let mut shorten = |length: &mut u64, path: CallPathId, late: &mut u64| {
         let less = (*length).min(*late);
@@ -366,10 +425,24 @@ fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: 
         }
     };
     let it = &replay.operations[number as usize];
-    let launch_bound =
-        lengths.delay[number as usize] + replay.calls.get(it.launch? as usize)?.call.enter.0 == it.start;
-    if launch_bound {
-        let mut call = it.launch;
+    let is_launch_bound = |number: u32| {
+        let it = &replay.operations[number as usize];
+        let call = it.launch.and_then(|launch| replay.calls.get(launch as usize));
+        call.is_some_and(|of| lengths.delay[number as usize] + of.call.enter.0 == it.start)
+    };
+    let is_of_stream = |other: &u32| {
+        let of = &replay.operations[*other as usize];
+        of.place.0 == it.place.0 && of.collective.is_none()
+    };
+    let before = |&at: &u32| at.checked_sub(1).filter(is_of_stream);
+    // What the stream runs until then without a break, from the operation itself on.
+    let mut chain = std::iter::successors(Some(number), before);
+    let launched_late = match by {
+        LateBy::Host => chain.find(|&at| is_launch_bound(at)),
+        LateBy::Stream => Some(number).filter(|&at| is_launch_bound(at)),
+    };
+    if let Some(bound) = launched_late {
+        let mut call = replay.operations[bound as usize].launch;
         while let Some(at) = call.filter(|_| 0 < late) {
             let of = &replay.calls[at as usize];
             shorten(&mut lengths.before[at as usize], of.call.code, &mut late);
@@ -390,7 +463,7 @@ fn advance(replay: &DeviceReplay, lengths: &mut Lengths, number: u32, mut late: 
             before = at.checked_sub(1);
         }
     }
-    longest.map(|it| it.1)
+    longest.map(|it| (it.1, it.0))
 }
 
 pub(super) fn loss(
@@ -401,7 +474,8 @@ pub(super) fn loss(
     time: u64,
 ) -> DeviceLoss {
     let locations = locations.collect();
-    DeviceLoss { kind, call_path, locations, gain: Ticks(0), n: n as u64, time: Ticks(time) }
+    let (n, time) = (n as u64, Ticks(time));
+    DeviceLoss { kind, call_path, locations, gain: Ticks(0), n, time, lacks_members: false }
 }
 
 /// Those with most time.

@@ -5,7 +5,7 @@ use ouzel_analyses::critical_path::DeviceWaitKind;
 use ouzel_model::TraceSource;
 use ouzel_testkit::simulator::devices::{
     DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
-    simulate_devices,
+    simulate_devices, straggler_with_late_host,
 };
 use ouzel_testkit::{ToyTrace, laws, run};
 
@@ -244,7 +244,7 @@ fn random_programs_are_replayed_as_they_ran() {
 
 #[test]
 fn planted_losses_come_first_with_their_gain() {
-    for planted in planted_losses() {
+    for planted in planted_losses().into_iter().chain([straggler_with_late_host()]) {
         let (run, found) = losses(&planted.faulty);
         let (clean, of_clean) = losses(&planted.clean);
         let wanted = run - clean;

@@ -26,6 +26,7 @@ fn group(page: &mut Page, clusters: &[ClusterEntry], top: usize) {
     let members = units::counted(n, one, many);
     let heading = match (clusters.len(), n) {
         (1, 1) => format!("There is only one {one}, and nothing to compare it with"),
+        (1, 2) => format!("Both {many} behave alike"),
         (1, _) => format!("All {members} behave alike"),
         (n, _) => format!("{members} fall into {n} clusters"),
     };

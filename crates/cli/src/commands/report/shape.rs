@@ -74,6 +74,7 @@ fn groups_of_ranks(page: &mut Page, session: &Session<'_>, group: &TreeGroup, as
         return;
     }
     let text = match group.clusters.len() {
+        1 if group.locations.len() == 2 => format!("Both {many} behave alike"),
         1 => format!("All {} {many} behave alike", units::count(group.locations.len() as u64)),
         n => format!("{} {many} fall into {n} groups", units::count(group.locations.len() as u64)),
     };

@@ -23,7 +23,7 @@ mod random;
 mod steps;
 
 pub use machine::simulate_devices;
-pub use planted::{PlantedLoss, late_but_ahead, planted_losses};
+pub use planted::{PlantedLoss, late_but_ahead, planted_losses, straggler_with_late_host};
 pub use random::{DeviceFeatures, random_devices};
 
 use crate::ToyTrace;

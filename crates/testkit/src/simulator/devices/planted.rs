@@ -111,6 +111,18 @@ fn process_of_one(ticks: u64) -> SimulatedProcess {
     SimulatedProcess { threads: vec![steps], streams: vec![0], slots: 2 }
 }
 
+/// The host of one rank is late, so that its device comes late to collectives.
+pub fn straggler_with_late_host() -> PlantedLoss {
+    let four = |late: u64| {
+        let rank = |it: u64| {
+            let prepare = HostStep::Work("prepare", if it == 2 { 5 + late } else { 5 });
+            process(&[prepare, kernel(0, "solve", 120), HostStep::Collective(0, 1)], 1)
+        };
+        (0..4).map(rank).collect::<Vec<_>>()
+    };
+    PlantedLoss { kind: "straggler", faulty: four(145), clean: four(0) }
+}
+
 /// A host that takes time before each launch, but less than the device for each kernel: it loses nothing.
 pub fn late_but_ahead() -> Vec<SimulatedProcess> {
     vec![process(&[HostStep::Work("prepare", 8), kernel(0, "solve", 20)], 1)]
