@@ -22,6 +22,8 @@
 //! - The time between a recorded enter or leave and the next sample belongs to the path of that sample. Between two
 //!   samples without a recorded call, paths change half-way. A sample at the time of a recorded enter was taken by the
 //!   recorder at the call: it shows the caller, and the time before it belongs to the path of the sample before.
+//! - What counters say at the time of a sample, right after it, belongs to the sample: what they gained since they were
+//!   read before is of its path; at a recorded enter it is of the path that the time before it is of.
 //! - Frames that samples show inside of a recorded call are entered in it and left before it is; the frame of the call
 //!   itself, if samples show it, is the recorded call.
 //!
@@ -32,8 +34,8 @@
 
 use crate::sample_intervals::SampleIntervals;
 use ouzel_model::{
-    CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, Paradigm, RegionId, RegionRole, Sample,
-    SampledContexts, Ticks,
+    CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, MetricValue, Paradigm, RegionId,
+    RegionRole, Sample, SampledContexts, Ticks,
 };
 use rustc_hash::FxHashMap;
 
@@ -200,6 +202,13 @@ struct RecordedCall {
     line: Option<u32>,
 }
 
+/// A row of values that came with a sample.
+#[derive(Debug)]
+struct WaitingValues {
+    region: RegionId,
+    values: Vec<MetricValue>,
+}
+
 /// The calls of one location.
 #[derive(Debug)]
 pub(crate) struct SampledCalls {
@@ -221,6 +230,8 @@ pub(crate) struct SampledCalls {
     intervals: SampleIntervals,
     /// A sample beside recorded calls that waits for the next row.
     waiting: Option<(Ticks, Sample)>,
+    /// Values that wait with it: of each row, the region that is in its column.
+    waiting_values: Vec<WaitingValues>,
     /// Whether the last sample was taken at a recorded call.
     is_at_call: bool,
     /// Whether the last enter or leave was recorded, and no sample came since.
@@ -250,6 +261,7 @@ impl SampledCalls {
             last_sample: Ticks(0),
             intervals: SampleIntervals::default(),
             waiting: None,
+            waiting_values: Vec::new(),
             is_at_call: false,
             is_after_recorded: false,
             has_recorded: false,
@@ -279,7 +291,13 @@ impl SampledCalls {
         self.last = self.last.max(last.unwrap_or_default());
         self.new_row.clear();
         let mut samples = raw.samples.iter().peekable();
+        let mut metrics = raw.metrics.iter().peekable();
         for (row, (&time, &kind)) in raw.time.iter().zip(&raw.kind).enumerate() {
+            if kind == EventKind::Metric {
+                let of_row = std::iter::from_fn(|| metrics.next_if(|value| value.row as usize <= row));
+                self.values(frames, calls, (time, raw.region[row]), of_row.copied());
+                continue;
+            }
             if kind != EventKind::Sample {
                 self.recorded(frames, calls, (time, kind, raw.region[row]));
                 continue;
@@ -303,7 +321,47 @@ impl SampledCalls {
     fn take_waiting(&mut self, frames: &Frames, calls: &mut ChunkBuffer, entered: Option<Ticks>) {
         let Some((time, sample)) = self.waiting.take() else { return };
         let kind = if entered == Some(time) { SampleKind::AtCall } else { SampleKind::Periodic };
-        self.sample(frames, calls, time, &sample, kind);
+        let mut values = std::mem::take(&mut self.waiting_values);
+        // The time before a recorded enter is of the path of the sample before, if there was one.
+        let are_first = kind == SampleKind::AtCall && !self.is_after_recorded;
+        if !are_first {
+            self.sample(frames, calls, time, &sample, kind);
+        }
+        for WaitingValues { region, values } in values.drain(..) {
+            self.push_values(calls, (time, region), values.into_iter());
+        }
+        if are_first {
+            self.sample(frames, calls, time, &sample, kind);
+        }
+        self.waiting_values = values;
+    }
+
+    /// Takes a row of values, which waits if a sample of its time does.
+    fn values(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        (time, region): (Ticks, RegionId),
+        values: impl Iterator<Item = MetricValue>,
+    ) {
+        self.new_row.push(u32::MAX);
+        if self.waiting.is_some_and(|(waiting, _)| waiting == time) {
+            self.waiting_values.push(WaitingValues { region, values: values.collect() });
+        } else {
+            self.take_waiting(frames, calls, None);
+            self.push_values(calls, (time, region), values);
+        }
+    }
+
+    fn push_values(
+        &mut self,
+        calls: &mut ChunkBuffer,
+        (time, region): (Ticks, RegionId),
+        values: impl Iterator<Item = MetricValue>,
+    ) {
+        self.last_row = time;
+        let row = calls.push(time, EventKind::Metric, region);
+        calls.metrics.extend(values.map(|value| MetricValue { row, ..value }));
     }
 
     fn sample(
@@ -511,7 +569,6 @@ impl SampledCalls {
         copy(new_row, &raw.collectives, &mut calls.collectives, |x| &mut x.row);
         copy(new_row, &raw.threads, &mut calls.threads, |x| &mut x.row);
         copy(new_row, &raw.rma, &mut calls.rma, |x| &mut x.row);
-        copy(new_row, &raw.metrics, &mut calls.metrics, |x| &mut x.row);
         copy(new_row, &raw.parameters, &mut calls.parameters, |x| &mut x.row);
         copy(new_row, &raw.links, &mut calls.links, |x| &mut x.row);
         copy(new_row, &raw.device_calls, &mut calls.device_calls, |x| &mut x.row);
@@ -560,20 +617,32 @@ mod tests {
         let mut text = String::new();
         let mut show = |calls: &ChunkBuffer| {
             for ((time, kind), region) in calls.time.iter().zip(&calls.kind).zip(&calls.region) {
-                let sign = if *kind == EventKind::Enter { '+' } else { '-' };
+                let sign = match kind {
+                    EventKind::Enter => '+',
+                    EventKind::Metric => 'm',
+                    _ => '-',
+                };
                 text.push_str(&format!("{sign}{}@{} ", region.0, time.0));
             }
         };
         // Each event in a chunk of its own: borders have no meaning.
-        for (time, event) in (1..).zip(events.split(' ')) {
+        let mut time = 0;
+        for event in events.split(' ') {
             raw.clear();
+            let (bar, event) = event.split_at(usize::from(event.starts_with('|')));
             let number: u32 = event[1..].parse().expect("a number");
             let kind = match &event[..1] {
                 "s" => EventKind::Sample,
                 "+" => EventKind::Enter,
+                "m" => EventKind::Metric,
                 _ => EventKind::Leave,
             };
+            // An event that begins with a bar comes at the time of the one before.
+            time += u64::from(bar.is_empty());
             let row = raw.push(Ticks(time), kind, RegionId(number));
+            if kind == EventKind::Metric {
+                raw.metrics.push(MetricValue { row, metric: ouzel_model::MetricId(0), bits: number.into() });
+            }
             if kind == EventKind::Sample {
                 let context = Some(ContextId::from_index(number as usize));
                 raw.samples.push(Sample { row, context, lca: Lca::Unknown, generator: None });
@@ -593,6 +662,19 @@ mod tests {
         assert_eq!(made("+5 s1 +4 -4 s3 -5"), "+5@1 +1@1 +2@1 +4@3 -4@4 -2@4 +3@4 -3@6 -1@6 -5@6");
         // What was open before the call goes on after it.
         assert_eq!(made("s2 +4 -4 s2"), "+1@1 +2@1 +3@1 +4@2 -4@3 -3@4 -2@4 -1@4");
+    }
+
+    #[test]
+    fn values_are_of_the_path_of_their_sample() {
+        // They come after what the sample changes, half-way, and before the next change.
+        assert_eq!(
+            made("+5 s1 |m7 m0 m0 s3 |m8 -5"),
+            "+5@1 +1@1 +2@1 m7@2 m0@3 m0@4 -2@4 +3@4 m8@5 -3@6 -1@6 -5@6"
+        );
+        // At a recorded enter, too, if nothing is known of the time before it but that sample.
+        assert_eq!(made("+5 s1 |m7 |+4 -4"), "+5@1 +1@1 +2@1 m7@2 +4@2 -4@3 -2@3 -1@3");
+        // Else that time is of the path of the sample before.
+        assert_eq!(made("+5 s2 |m6 s1 |m7 |+4"), "+5@1 +1@1 +2@1 +3@1 m6@2 m7@3 -3@3 +4@3");
     }
 
     #[test]
