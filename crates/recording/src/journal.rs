@@ -186,6 +186,38 @@ pub enum Entry {
         /// Processor time of the process since samples are taken.
         processor_ns: u64,
     },
+    /// What the threads of the process are counted by.
+    Counters {
+        /// Names, with commas between them.
+        counted: String,
+        /// Of those that were wanted and are not there, likewise.
+        absent: String,
+        /// Why not, as an error number of the system; 0 if none is absent.
+        error: i32,
+        /// Whether those of the processor leave out what the kernel does.
+        is_user_only: bool,
+    },
+    /// Event files have chunks of another length than is usual.
+    Buffer {
+        /// Bytes of a chunk.
+        n_bytes: u64,
+    },
+    /// The memory of the process is read.
+    Memory,
+    /// What became of reading the counters of a thread.
+    CounterReads {
+        /// Calls and regions that could have been read.
+        n_calls: u64,
+        /// Those that were.
+        n_read: u64,
+        /// Values that are estimates, because the processor counted by turns.
+        n_estimated: u64,
+    },
+    /// The counters of a thread could not be had.
+    Uncounted {
+        /// The thread.
+        tid: u32,
+    },
     /// A file that is read or written through an interface.
     IoHandle {
         /// As events refer to it.
@@ -357,6 +389,13 @@ impl Entry {
                 put(to, how);
             }
             Entry::Module { .. } | Entry::Sampler { .. } | Entry::Samples { .. } => self.put_samples(to),
+            Entry::Counters { .. }
+            | Entry::Memory
+            | Entry::Buffer { .. }
+            | Entry::CounterReads { .. }
+            | Entry::Uncounted { .. } => {
+                self.put_counters(to);
+            }
             Entry::IoHandle { id, interface, file } => {
                 to.push_str("io-handle");
                 put_number(to, id);
@@ -415,6 +454,31 @@ impl Entry {
             Entry::Samples { n_due, n_incomplete, n_lost, processor_ns } => {
                 to.push_str("samples");
                 [n_due, n_incomplete, n_lost, processor_ns].into_iter().for_each(|n| put_number(to, n));
+            }
+            _ => {}
+        }
+    }
+
+    fn put_counters(&self, to: &mut String) {
+        match self {
+            Entry::Counters { counted, absent, error, is_user_only } => {
+                to.push_str("counters");
+                [counted, absent].into_iter().for_each(|text| put(to, text));
+                put_number(to, error);
+                put_number(to, u8::from(*is_user_only));
+            }
+            Entry::Memory => to.push_str("memory"),
+            Entry::Buffer { n_bytes } => {
+                to.push_str("buffer");
+                put_number(to, n_bytes);
+            }
+            Entry::CounterReads { n_calls, n_read, n_estimated } => {
+                to.push_str("counter-reads");
+                [n_calls, n_read, n_estimated].into_iter().for_each(|n| put_number(to, n));
+            }
+            Entry::Uncounted { tid } => {
+                to.push_str("uncounted");
+                put_number(to, tid);
             }
             _ => {}
         }
@@ -519,6 +583,26 @@ impl Entry {
                 pid: fields.number()?,
                 signal: fields.number()?,
             },
+            _ => return Entry::of_counters(word, &mut fields),
+        })
+    }
+
+    fn of_counters(word: &str, fields: &mut Fields<'_>) -> Option<Entry> {
+        Some(match word {
+            "counters" => Entry::Counters {
+                counted: fields.text()?,
+                absent: fields.text()?,
+                error: fields.number()?,
+                is_user_only: fields.number::<u8>()? == 1,
+            },
+            "memory" => Entry::Memory,
+            "buffer" => Entry::Buffer { n_bytes: fields.number()? },
+            "counter-reads" => Entry::CounterReads {
+                n_calls: fields.number()?,
+                n_read: fields.number()?,
+                n_estimated: fields.number()?,
+            },
+            "uncounted" => Entry::Uncounted { tid: fields.number()? },
             _ => return None,
         })
     }
@@ -686,6 +770,16 @@ mod tests {
             Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
             Entry::IoHandle { id: 3, interface: 1, file: text() },
             Entry::MpiFile { id: 16387, communicator: 2, file: text() },
+            Entry::Counters {
+                counted: "task-clock,cycles".into(),
+                absent: "instructions".into(),
+                error: 2,
+                is_user_only: true,
+            },
+            Entry::Memory,
+            Entry::Buffer { n_bytes: 1 << 20 },
+            Entry::CounterReads { n_calls: 3, n_read: 2, n_estimated: 1 },
+            Entry::Uncounted { tid: 9 },
             Entry::LeftOut,
             Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
         ]

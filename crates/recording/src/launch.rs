@@ -63,6 +63,12 @@ pub struct Choices {
     pub sample_hz: Option<u32>,
     /// Ranks of MPI that are recorded, as `0-3,8`; all are without.
     pub ranks: Option<String>,
+    /// What threads are counted by, as names with commas between them; nothing is counted without.
+    pub counters: Option<String>,
+    /// Whether the memory of processes is read.
+    pub with_memory: bool,
+    /// Bytes of events that are mapped for each thread; the least without.
+    pub buffer_bytes: Option<usize>,
     /// Bytes that each process may write.
     pub limit_bytes: Option<u64>,
     /// What is recorded, in nanoseconds after the start of the program; everything without.
@@ -139,6 +145,15 @@ pub fn environment(
     }
     if let Some(ranks) = &choices.ranks {
         variables.push((settings::RANKS, ranks.into()));
+    }
+    if let Some(counters) = choices.counters.as_ref().filter(|names| !names.is_empty()) {
+        variables.push((settings::COUNTERS, counters.into()));
+    }
+    if choices.with_memory {
+        variables.push((settings::MEMORY, "on".into()));
+    }
+    if let Some(buffer) = choices.buffer_bytes {
+        variables.push((settings::BUFFER, buffer.to_string().into()));
     }
     if let Some(limit) = choices.limit_bytes {
         variables.push((settings::LIMIT, limit.to_string().into()));

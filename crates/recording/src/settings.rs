@@ -26,6 +26,12 @@ pub fn has_rank(ranks: &str, rank: u32) -> bool {
 pub const WINDOW: &str = "OUZEL_RECORD_WINDOW";
 /// When the program was started, in nanoseconds since 1970; without it, each process counts from its own start.
 pub const ORIGIN: &str = "OUZEL_RECORD_ORIGIN";
+/// What threads are counted by, as names with commas between them; without it, nothing is counted.
+pub const COUNTERS: &str = "OUZEL_RECORD_COUNTERS";
+/// `on`: the memory of processes is read.
+pub const MEMORY: &str = "OUZEL_RECORD_MEMORY";
+/// Bytes of the chunks of events that are mapped for each thread.
+pub const BUFFER: &str = "OUZEL_RECORD_BUFFER";
 /// Bytes that a process may write; nothing is recorded beyond.
 pub const LIMIT: &str = "OUZEL_RECORD_LIMIT";
 /// Visits of a region that the library makes of itself when it is loaded, so that a recording of a program that does

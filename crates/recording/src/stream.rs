@@ -1,7 +1,7 @@
 //! The events of one thread, as chunks of an OTF2 event file that are valid at any moment.
 //!
 //! ```text
-//! chunk  = header · (time · event)* · zeros        CHUNK_BYTES each; the last one is the open one
+//! chunk  = header · (time · event)* · zeros        of one length; the last one is the open one
 //! commit = bytes and events that are complete      after each event
 //! ```
 //! Law: an event is committed after its bytes are in place, so a reader of what was committed sees whole events;
@@ -12,8 +12,23 @@ use crate::slots::Slot;
 use ouzel_otf2::records::{Event, encode_timestamp, special};
 use ouzel_otf2::wire::{Endian, RecordBuffer};
 
-/// Bytes of a chunk: the least that the reference library reads.
+/// Bytes of a chunk, unless the user says otherwise: the least that the reference library reads.
 pub const CHUNK_BYTES: usize = 256 * 1024;
+/// The most that it reads.
+pub const CHUNK_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Chunks are mapped, so their length is a multiple of every system's pages.
+pub const CHUNK_STEP: usize = 64 * 1024;
+
+/// A length of chunks, if it is one.
+///
+/// # Errors
+/// A sentence that says which lengths there are.
+pub fn chunk_bytes(n_bytes: u64) -> Result<usize, String> {
+    let fits = |n: &usize| (CHUNK_BYTES..=CHUNK_BYTES_MAX).contains(n) && n.is_multiple_of(CHUNK_STEP);
+    let n_bytes = usize::try_from(n_bytes).ok().filter(fits);
+    n_bytes.ok_or_else(|| "a buffer has 256K to 16M, in steps of 64K".to_owned())
+}
+
 /// Bytes kept free at the end of each chunk, for the end of the file.
 const END_BYTES: usize = 2;
 /// Room for any event that is recorded without being looked at twice.
@@ -21,7 +36,10 @@ const SCRATCH_BYTES: usize = 4096;
 
 /// Where chunks are.
 pub trait Space {
-    /// The bytes of the open chunk, which has [`CHUNK_BYTES`]; all zero when it is new.
+    /// Bytes of each chunk.
+    fn chunk_bytes(&self) -> usize;
+
+    /// The bytes of the open chunk; all zero when it is new.
     fn chunk(&mut self) -> &mut [u8];
 
     /// Leaves the open chunk, and begins one after it. False if there is no room: nothing is written any more.
@@ -62,7 +80,8 @@ impl<S: Space> EventStream<S> {
         scratch.put_bytes(&[0; SCRATCH_BYTES]);
         scratch.clear();
         // The first event begins the first chunk.
-        EventStream { space, scratch, slot: Slot::default(), used: CHUNK_BYTES, is_full: false }
+        let used = space.chunk_bytes();
+        EventStream { space, scratch, slot: Slot::default(), used, is_full: false }
     }
 
     /// Where its chunks are.
@@ -73,6 +92,11 @@ impl<S: Space> EventStream<S> {
     /// Gives its space back.
     pub fn into_space(self) -> S {
         self.space
+    }
+
+    /// The same, to be changed.
+    pub fn space_mut(&mut self) -> &mut S {
+        &mut self.space
     }
 
     /// What is valid.
@@ -90,7 +114,7 @@ impl<S: Space> EventStream<S> {
         if !self.put(is_new_time.then_some(time_ns), event) {
             return Kept::No;
         }
-        let is_over = CHUNK_BYTES < self.used + self.scratch.len() + END_BYTES;
+        let is_over = self.space.chunk_bytes() < self.used + self.scratch.len() + END_BYTES;
         if is_over && !self.put_in_new_chunk(time_ns, event) {
             return Kept::No;
         }
@@ -132,7 +156,7 @@ impl<S: Space> EventStream<S> {
             return false;
         }
         if has_chunk {
-            self.slot.n_bytes += (CHUNK_BYTES - self.used) as u64;
+            self.slot.n_bytes += (self.space.chunk_bytes() - self.used) as u64;
         }
         self.slot.n_bytes += special::CHUNK_HEADER_BYTES as u64;
         self.used = special::CHUNK_HEADER_BYTES;
@@ -170,6 +194,10 @@ mod tests {
     }
 
     impl Space for Memory {
+        fn chunk_bytes(&self) -> usize {
+            CHUNK_BYTES
+        }
+
         fn chunk(&mut self) -> &mut [u8] {
             self.chunks.last_mut().expect("a chunk was begun")
         }
@@ -191,6 +219,17 @@ mod tests {
         match i % 3 {
             0 => Enter { region: (i % 200) as u32 }.into(),
             _ => MpiSend { receiver: 3, communicator: 0, msg_tag: 9, msg_length: i }.into(),
+        }
+    }
+
+    #[test]
+    fn chunks_have_lengths_that_can_be_mapped_and_read() {
+        assert_eq!(
+            [256 << 10, 1 << 20, 16 << 20].map(chunk_bytes),
+            [Ok(CHUNK_BYTES), Ok(1 << 20), Ok(16 << 20)]
+        );
+        for n_bytes in [0, 1 << 10, (256 << 10) + 4096, (16 << 20) + 1, 32 << 20, u64::MAX] {
+            assert!(chunk_bytes(n_bytes).is_err(), "{n_bytes}");
         }
     }
 

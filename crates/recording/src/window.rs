@@ -180,6 +180,11 @@ impl<S: Space> WindowedStream<S> {
         self.stream.space()
     }
 
+    /// The same, to be changed.
+    pub fn space_mut(&mut self) -> &mut S {
+        self.stream.space_mut()
+    }
+
     /// Writes an event if it is inside of the window.
     pub fn write(&mut self, time_ns: u64, event: &Event<'_>) -> Kept {
         let Some(gate) = &mut self.gate else { return self.stream.write(time_ns, event) };
@@ -238,6 +243,10 @@ mod tests {
     }
 
     impl Space for Memory {
+        fn chunk_bytes(&self) -> usize {
+            CHUNK_BYTES
+        }
+
         fn chunk(&mut self) -> &mut [u8] {
             &mut self.chunk
         }

@@ -11,8 +11,10 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use ouzel::model::RankSet;
 use ouzel_files::ending;
+use ouzel_recording::counters::Wanted;
 use ouzel_recording::finish::{Finished, FinishedArchive, finish};
 use ouzel_recording::launch::{self, Choices};
+use ouzel_recording::stream;
 use ouzel_recording::window::Window;
 use std::ffi::OsString;
 use std::fs;
@@ -71,6 +73,22 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub io: Switch,
 
+    /// What each thread is counted by: auto (all that is there), none, or names such as cycles,instructions
+    #[arg(long, value_name = "auto|none|NAME,…", default_value = "auto", value_parser = Wanted::parse)]
+    pub counters: Wanted,
+
+    /// Whether the memory of each process is read, four times a second
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
+    pub memory: Switch,
+
+    /// Bytes of events that each thread has mapped at a time, e.g. 1M [default: 256K]
+    #[arg(long, value_name = "SIZE", value_parser = parse_buffer)]
+    pub buffer: Option<usize>,
+
+    /// How much of the path stayed since the last sample: prefix is an upper bound; exact is refused
+    #[arg(long, value_name = "prefix|exact", default_value = "prefix", value_parser = parse_lca)]
+    pub lca: Lca,
+
     /// Only these ranks of MPI, e.g. 0-63,128; the others run on without being recorded
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankSet>,
@@ -110,6 +128,29 @@ fn parse_rate(text: &str) -> Result<SampleRate, String> {
     hz.map(SampleRate).ok_or_else(|| format!("must be off or a number from 1 to {HZ_MAX}"))
 }
 
+fn parse_buffer(text: &str) -> Result<usize, String> {
+    stream::chunk_bytes(ouzel_files::memory::parse_bytes(text)?)
+}
+
+/// How much of a path stayed since the last sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lca {
+    /// By the return addresses and their places that are the same: an upper bound.
+    Prefix,
+}
+
+fn parse_lca(text: &str) -> Result<Lca, String> {
+    match text {
+        "prefix" => Ok(Lca::Prefix),
+        "exact" => {
+            Err("exact needs another return address on the program's stack, with which exceptions, longjmp \
+                        and shadow stacks end the program: docs/design/record.md"
+                .to_owned())
+        }
+        _ => Err("must be prefix".to_owned()),
+    }
+}
+
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
@@ -125,6 +166,9 @@ impl Tool for RecordArgs {
             sample_hz: Some(self.sample.0).filter(|&hz| 0 < hz),
             without_mpi: self.mpi == Switch::Off,
             with_io: self.io == Switch::On,
+            counters: Some(self.counters.to_string()),
+            with_memory: self.memory == Switch::On,
+            buffer_bytes: self.buffer,
             ranks: self.ranks.as_ref().map(ToString::to_string),
             limit_bytes: self.limit,
             window: self.window()?,
@@ -140,7 +184,7 @@ impl Tool for RecordArgs {
             return Ok(if lost { Outcome::DataLost } else { Outcome::Complete });
         }
         if self.dry_run {
-            return dry_run(&self.command);
+            return self.dry_run();
         }
         let directory = self.directory.clone().unwrap_or_else(launch::free_directory);
         if self.env {
@@ -317,27 +361,52 @@ fn io() -> &'static str {
     }
 }
 
-/// What can be recorded here.
-fn dry_run(command: &[OsString]) -> anyhow::Result<Outcome> {
-    let mut out = stdout().lock();
-    match launch::library() {
-        Ok(path) => writeln!(out, "library       {}", clean(&path.display().to_string()))?,
-        Err(error) => writeln!(out, "library       nothing can be recorded: {error}")?,
+/// Which of the wanted counters this system has.
+fn counters(wanted: &Wanted) -> String {
+    /// Where the kernel lists the counters of processors, by the kind of processor.
+    const OF_PROCESSORS: [&str; 4] = ["cpu", "cpu_core", "armv8_pmuv3_0", "armv8_pmuv3"];
+    let folder = Path::new("/sys/bus/event_source/devices");
+    let has_hardware = OF_PROCESSORS.iter().any(|name| folder.join(name).exists());
+    let names = |is_there: bool| {
+        let all = wanted.counters().iter().filter(|it| (has_hardware || !it.is_of_hardware()) == is_there);
+        all.map(|counter| counter.name).collect::<Vec<&str>>().join(", ")
+    };
+    match (names(true), names(false)) {
+        (there, absent) if there.is_empty() && absent.is_empty() => "none".to_owned(),
+        (there, absent) if absent.is_empty() => there,
+        (there, absent) => {
+            let there = if there.is_empty() { "none".to_owned() } else { there };
+            format!("{there}; not here, as the processor shows no counters: {absent}")
+        }
     }
-    writeln!(
-        out,
-        "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
-    )?;
-    writeln!(
-        out,
-        "functions     of code compiled with -finstrument-functions or changed by ouzel instrument"
-    )?;
-    writeln!(out, "samples       {}", samples())?;
-    writeln!(out, "I/O           {}", io())?;
-    writeln!(out, "not recorded  counters, memory, starts and ends of threads, OpenMP")?;
-    if let Some(program) = command.first() {
-        let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
-        writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;
+}
+
+impl RecordArgs {
+    /// What can be recorded here.
+    fn dry_run(&self) -> anyhow::Result<Outcome> {
+        let mut out = stdout().lock();
+        match launch::library() {
+            Ok(path) => writeln!(out, "library       {}", clean(&path.display().to_string()))?,
+            Err(error) => writeln!(out, "library       nothing can be recorded: {error}")?,
+        }
+        writeln!(
+            out,
+            "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
+        )?;
+        writeln!(
+            out,
+            "functions     of code compiled with -finstrument-functions or changed by ouzel instrument"
+        )?;
+        writeln!(out, "samples       {}", samples())?;
+        writeln!(out, "call paths    what stayed since the last sample is an upper bound (--lca prefix)")?;
+        writeln!(out, "counters      {}", counters(&self.counters))?;
+        writeln!(out, "memory        of each process, in use and at most")?;
+        writeln!(out, "I/O           {}", io())?;
+        writeln!(out, "not recorded  starts and ends of threads, OpenMP")?;
+        if let Some(program) = self.command.first() {
+            let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
+            writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;
+        }
+        Ok(Outcome::Complete)
     }
-    Ok(Outcome::Complete)
 }

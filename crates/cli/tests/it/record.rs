@@ -45,9 +45,36 @@ fn what_cannot_be_recorded_is_refused() {
 fn a_dry_run_says_what_can_be_recorded() {
     let ran = ran(&["record", "--dry-run", "--", "no-such-program"]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    for needle in ["libouzel_record.so", "MPI", "samples", "not recorded", "no-such-program: not found"] {
+    for needle in [
+        "libouzel_record.so",
+        "MPI",
+        "samples",
+        "counters      task-clock, page-faults, context-switches",
+        "memory        of each process",
+        "--lca prefix",
+        "not recorded",
+        "no-such-program: not found",
+    ] {
         assert!(ran.out.contains(needle), "{needle}: {}", ran.out);
     }
+}
+
+#[test]
+fn choices_that_cannot_be_are_refused() {
+    let scratch = Scratch::new("record-choices");
+    let target = scratch.0.join("run");
+    for (words, needle) in [
+        (["--counters", "flops"], "\"flops\" is no counter; there are auto, none, task-clock"),
+        (["--buffer", "4K"], "a buffer has 256K to 16M, in steps of 64K"),
+        (["--buffer", "300K"], "in steps of 64K"),
+        (["--lca", "exact"], "longjmp"),
+        (["--memory", "maybe"], "maybe"),
+    ] {
+        let ran = ran(&["record", words[0], words[1], "-o", text(&target), "--", "true"]);
+        assert_eq!((ran.out.as_str(), ran.code), ("", Some(64)), "{words:?}: {}", ran.err);
+        assert!(ran.err.contains(needle), "{words:?}: {}", ran.err);
+    }
+    assert!(!target.exists());
 }
 
 #[test]

@@ -64,6 +64,8 @@ struct RecordedCall {
     region: u32,
     /// Handle and number of an operation that has begun.
     operation: Option<(u32, u64)>,
+    /// Whether counters were read when it began.
+    is_read: bool,
     _outermost: Outermost,
 }
 
@@ -80,7 +82,8 @@ impl RecordedCall {
         if call.function().interface == ouzel_recording::io::Interface::Posix {
             sampling::at_safe_call(process, now_ns);
         }
-        let recorded = RecordedCall { process, region, operation: None, _outermost: outermost };
+        let is_read = thread::count_begin(process, now_ns);
+        let recorded = RecordedCall { process, region, operation: None, is_read, _outermost: outermost };
         recorded.write(now_ns, Enter { region }.into());
         Some(recorded)
     }
@@ -129,7 +132,9 @@ impl Drop for RecordedCall {
             if let Some((handle, matching_id)) = self.operation.take() {
                 self.event(IoOperationCancelled { handle, matching_id }.into());
             }
-            self.event(Leave { region: self.region }.into());
+            let now_ns = clock::now_ns();
+            thread::count_end(self.process, now_ns, self.is_read);
+            self.write(now_ns, Leave { region: self.region }.into());
         });
     }
 }

@@ -122,6 +122,7 @@ fn record(
     let region = process.function_region(number);
     let begin_ns = clock::now_ns();
     sampling::at_call(process, begin_ns);
+    let is_read = thread::count_begin(process, begin_ns);
     thread::with(process, |stream| stream.write(begin_ns, &Enter { region }.into()));
     let is_left_out = function.is_of_files() && !process::records_io();
     let is_plain = function.effect == Effect::Call || is_left_out;
@@ -145,6 +146,7 @@ fn record(
         let has_succeeded = has_succeeded(language, function, arguments, result);
         finish(process, (function, &raw, library), end_ns, (&begun, has_succeeded));
     }
+    thread::count_end(process, end_ns, is_read);
     thread::with(process, |stream| stream.write(end_ns, &Leave { region }.into()));
     if function.effect == Effect::Finalize {
         // Launchers end ranks that have got so far without asking them; nothing is lost then.

@@ -92,21 +92,20 @@ pub fn rehearse(n_visits: u32) {
 
 fn write(process: &'static Process, open: &mut OpenRegions, (region, what): (u32, c_int), frame: usize) {
     let now_ns = clock::now_ns();
-    thread::with(process, |stream| {
-        if what == ENTER {
-            let is_kept = open.enter(region, frame, |region| {
-                stream.write(now_ns, &Leave { region }.into());
-            });
-            match is_kept {
-                true => drop(stream.write(now_ns, &Enter { region }.into())),
-                false => process.lose(&format_args!("more than {OPEN_MAX} regions are open at a time")),
-            }
+    let leave = |region: u32| {
+        thread::count_leave(process, now_ns);
+        thread::with(process, |stream| stream.write(now_ns, &Leave { region }.into()));
+    };
+    if what == ENTER {
+        if open.enter(region, frame, leave) {
+            thread::count_enter(process, now_ns);
+            thread::with(process, |stream| stream.write(now_ns, &Enter { region }.into()));
         } else {
-            open.leave(region, |region| {
-                stream.write(now_ns, &Leave { region }.into());
-            });
+            process.lose(&format_args!("more than {OPEN_MAX} regions are open at a time"));
         }
-    });
+    } else {
+        open.leave(region, leave);
+    }
 }
 
 /// The number of a region, which is written down when it is met first.

@@ -4,9 +4,10 @@
 //! would end the program. Files are opened for one step at a time: programs that close all files do no harm.
 
 use super::Process;
+use ouzel_recording::counters::N_MAX;
 use ouzel_recording::settings;
 use ouzel_recording::slots::{N_FIELDS, SLOT_BYTES, Slot};
-use ouzel_recording::stream::{CHUNK_BYTES, Space};
+use ouzel_recording::stream::Space;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::{self, NonNull};
@@ -156,6 +157,8 @@ pub struct MappedFile {
     slot: u32,
     n_chunks: u64,
     chunk: Option<Mapping>,
+    /// The last values of the counters of the thread that wrote here before.
+    pub counted: [u64; N_MAX],
 }
 
 impl MappedFile {
@@ -163,7 +166,7 @@ impl MappedFile {
     pub fn new(process: &'static Process, slot: u32) -> Option<Self> {
         let path = process.folder.join(settings::event_file(slot));
         let path = CString::new(path.as_os_str().as_bytes()).ok()?;
-        Some(MappedFile { process, path, slot, n_chunks: 0, chunk: None })
+        Some(MappedFile { process, path, slot, n_chunks: 0, chunk: None, counted: [0; N_MAX] })
     }
 
     /// The slot of the file.
@@ -173,15 +176,20 @@ impl MappedFile {
 }
 
 impl Space for MappedFile {
+    fn chunk_bytes(&self) -> usize {
+        self.process.chunk_bytes
+    }
+
     fn chunk(&mut self) -> &mut [u8] {
         self.chunk.as_mut().map_or(&mut [], Mapping::bytes)
     }
 
     fn begin_chunk(&mut self) -> bool {
-        if !self.process.may_write(CHUNK_BYTES as u64) {
+        let n_bytes = self.chunk_bytes();
+        if !self.process.may_write(n_bytes as u64) {
             return false;
         }
-        match Mapping::new(&self.path, self.n_chunks * CHUNK_BYTES as u64, CHUNK_BYTES) {
+        match Mapping::new(&self.path, self.n_chunks * n_bytes as u64, n_bytes) {
             Ok(chunk) => {
                 self.chunk = Some(chunk);
                 self.n_chunks += 1;

@@ -7,6 +7,7 @@
 //! Law: a piece is made with the first event, so processes that record nothing leave nothing; a child made by
 //! fork begins a piece of its own. What has begun lives as long as the process.
 
+pub mod counters;
 pub mod descriptors;
 mod instrumented;
 mod mapping;
@@ -18,15 +19,17 @@ mod window;
 
 use crate::clock;
 use crate::depth::Outermost;
+use counters::{MemoryClock, ProcessCounters};
 use descriptors::Descriptors;
 use mapping::{MappedFile, SlotTable};
 pub use mapping::{Mapping, errno};
 use ouzel_otf2::records::event::{Enter, Leave};
+use ouzel_recording::counters::Wanted;
 use ouzel_recording::journal::{self, Entry};
 use ouzel_recording::mpi::calls::Tables;
 use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
-use ouzel_recording::stream::EventStream;
+use ouzel_recording::stream::{CHUNK_BYTES, EventStream, chunk_bytes};
 use ouzel_recording::window::{Window, WindowedStream};
 use regions::{ROOT, Regions};
 use sampling::nodes::{self, ProcessPaths};
@@ -49,6 +52,9 @@ struct Settings {
     records_io: bool,
     ranks: Option<String>,
     sample_hz: u32,
+    counters: Option<Wanted>,
+    records_memory: bool,
+    chunk_bytes: usize,
     limit_bytes: u64,
     loaded_ns: u64,
     /// On the clock of events.
@@ -80,6 +86,8 @@ pub struct Process {
     /// Files of threads that have ended, for threads to come.
     free: Mutex<Vec<WindowedStream<MappedFile>>>,
     n_bytes: AtomicU64,
+    /// Bytes of the chunks of its event files.
+    pub chunk_bytes: usize,
     limit_bytes: u64,
     has_lost: AtomicBool,
     /// When it records; always without.
@@ -90,6 +98,10 @@ pub struct Process {
     pub regions: Regions,
     /// What descriptors refer to; none if their calls are not recorded.
     descriptors: Option<Descriptors>,
+    /// What threads are counted by.
+    counters: ProcessCounters,
+    /// When memory is read; none if it is not.
+    memory: Option<MemoryClock>,
     /// Call paths of samples; none if no samples are taken.
     pub paths: Option<ProcessPaths>,
 }
@@ -107,6 +119,9 @@ pub fn load() {
         records_io: env::var_os(settings::IO).is_some_and(|value| value == "on"),
         ranks: env::var(settings::RANKS).ok(),
         sample_hz: number(settings::SAMPLE).unwrap_or(0),
+        counters: env::var(settings::COUNTERS).ok().and_then(|text| Wanted::parse(&text).ok()),
+        records_memory: env::var_os(settings::MEMORY).is_some_and(|value| value == "on"),
+        chunk_bytes: number(settings::BUFFER).and_then(|n| chunk_bytes(n).ok()).unwrap_or(CHUNK_BYTES),
         limit_bytes: number(settings::LIMIT).unwrap_or(u64::MAX),
         loaded_ns: clock::now_ns(),
         window: number::<Window>(settings::WINDOW)
@@ -267,11 +282,14 @@ impl Process {
             n_slots: AtomicU32::new(0),
             free: Mutex::default(),
             n_bytes: AtomicU64::new(0),
+            chunk_bytes: settings.chunk_bytes,
             limit_bytes: settings.limit_bytes,
             has_lost: AtomicBool::new(false),
             window: settings.window.map(ProcessWindow::new),
             tables: Mutex::default(),
             regions: Regions::default(),
+            counters: settings.counters.as_ref().map(ProcessCounters::new).unwrap_or_default(),
+            memory: settings.records_memory.then(MemoryClock::default),
             descriptors: settings.records_io.then(Descriptors::default),
         })
     }
@@ -289,9 +307,15 @@ impl Process {
             self.entry(&Entry::Recorded { start_ns, stop_ns });
         }
         self.entry(&Entry::Region { id: ROOT, line: 0, name, file: String::new() });
+        let memory = self.memory.as_ref().map(|_| Entry::Memory);
+        let n_bytes = self.chunk_bytes as u64;
+        let buffer = (self.chunk_bytes != CHUNK_BYTES).then_some(Entry::Buffer { n_bytes });
+        let entries = [self.counters.entry(), memory, buffer];
+        entries.iter().flatten().for_each(|entry| self.entry(entry));
         // In the child of a fork, this is its first moment; else that of the library.
         let is_child = 0 < generation();
         let loaded_ns = SETTINGS.get().filter(|_| !is_child).map_or_else(clock::now_ns, |it| it.loaded_ns);
+        thread::count(self, loaded_ns);
         thread::with(self, |stream| stream.write(loaded_ns, &Enter { region: ROOT }.into()));
     }
 
@@ -337,6 +361,11 @@ impl Process {
     /// What descriptors refer to; none if their calls are not recorded.
     pub fn descriptors(&self) -> Option<&Descriptors> {
         self.descriptors.as_ref()
+    }
+
+    /// Whether nothing is read at samples, calls and regions.
+    pub fn counts_nothing(&self) -> bool {
+        self.counters.is_empty() && self.memory.is_none()
     }
 
     /// Takes note of bytes that are about to be written. False beyond the limit.
@@ -387,10 +416,18 @@ impl Process {
     /// given that back; if another thread has called `exit`, the main thread still writes there and it stays open.
     fn leave_root(&'static self, now_ns: u64) {
         let leave = Leave { region: ROOT }.into();
-        if thread::slot(self) == Some(0) {
-            thread::with(self, |stream| stream.write(now_ns, &leave));
-        } else if let Some(stream) = self.free().iter_mut().find(|stream| stream.space().slot() == 0) {
+        let write = |stream: &mut WindowedStream<MappedFile>| {
+            if let Some(memory) = &self.memory {
+                memory.write(stream, now_ns);
+            }
             stream.write(now_ns, &leave);
+        };
+        if thread::slot(self) == Some(0) {
+            thread::count(self, now_ns);
+            thread::with(self, write);
+            thread::end_counting(self);
+        } else if let Some(stream) = self.free().iter_mut().find(|stream| stream.space().slot() == 0) {
+            write(stream);
         }
     }
 

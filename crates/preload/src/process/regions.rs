@@ -105,14 +105,18 @@ fn enter(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = get() else { return };
     let region = find(process);
-    thread::with(process, |stream| stream.write(clock::now_ns(), &Enter { region }.into()));
+    let now_ns = clock::now_ns();
+    thread::count_enter(process, now_ns);
+    thread::with(process, |stream| stream.write(now_ns, &Enter { region }.into()));
 }
 
 fn leave(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = begun().filter(|_| is_on()) else { return };
     let region = find(process);
-    thread::with(process, |stream| stream.write(clock::now_ns(), &Leave { region }.into()));
+    let now_ns = clock::now_ns();
+    thread::count_leave(process, now_ns);
+    thread::with(process, |stream| stream.write(now_ns, &Leave { region }.into()));
 }
 
 #[unsafe(no_mangle)]

@@ -3,8 +3,10 @@
 //! Law: a thread gets its stream with its first event and gives it back when it ends; a stream of the process
 //! before a fork is never used.
 
+use super::counters::ThreadCounters;
 use super::mapping::MappedFile;
 use super::{Process, generation, sampling};
+use crate::clock;
 use ouzel_recording::window::WindowedStream;
 use std::cell::{Cell, RefCell};
 
@@ -13,6 +15,7 @@ struct Held {
     process: &'static Process,
     stream: Option<WindowedStream<MappedFile>>,
     slot: u32,
+    counters: ThreadCounters,
 }
 
 thread_local! {
@@ -25,8 +28,11 @@ impl Drop for Held {
     fn drop(&mut self) {
         let _ = IS_ENDING.try_with(|is_ending| is_ending.set(true));
         sampling::end_thread();
-        let Some(stream) = self.stream.take() else { return };
+        let Some(mut stream) = self.stream.take() else { return };
         if self.process.generation() == generation() {
+            self.counters.write(&mut stream, clock::now_ns());
+            stream.space_mut().counted = self.counters.last();
+            self.counters.entry().iter().for_each(|entry| self.process.entry(entry));
             self.process.give_back(stream);
         } else {
             // It is the parent's, which goes on writing there.
@@ -50,9 +56,13 @@ pub fn with<R>(
             let stream = process.stream()?;
             // The slot is asked for when the process ends.
             let slot = stream.space().slot();
-            let parents = held.replace(Box::new(Held { process, stream: Some(stream), slot }));
-            // What was held before a fork is the parent's.
-            std::mem::forget(parents);
+            let counters = ThreadCounters::new(process, stream.space().counted);
+            let parents = held.replace(Box::new(Held { process, stream: Some(stream), slot, counters }));
+            // What was held before a fork is the parent's, but for the files that were inherited.
+            if let Some(mut parents) = parents {
+                parents.counters.close();
+                std::mem::forget(parents);
+            }
         }
         held.as_mut()?.stream.as_mut().map(write)
     });
@@ -66,4 +76,96 @@ pub fn slot(process: &Process) -> Option<u32> {
         held.as_ref().filter(|held| held.process.generation() == process.generation()).map(|held| held.slot)
     };
     HELD.try_with(held).ok().flatten()
+}
+
+fn with_held<R>(process: &Process, use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
+    let using = |held: &RefCell<Option<Box<Held>>>| {
+        let mut held = held.try_borrow_mut().ok()?;
+        held.as_mut().filter(|held| held.process.generation() == process.generation()).map(|it| use_it(it))
+    };
+    HELD.try_with(using).ok().flatten()
+}
+
+impl Held {
+    fn count(&mut self, time_ns: u64) {
+        if let Some(stream) = &mut self.stream {
+            self.counters.write(stream, time_ns);
+        }
+    }
+
+    /// The memory of the process, if it is time.
+    fn note_memory(&mut self, time_ns: u64) {
+        if let (Some(clock), Some(stream)) = (&self.process.memory, &mut self.stream)
+            && clock.is_due(time_ns)
+        {
+            clock.write(stream, time_ns);
+        }
+    }
+}
+
+/// Writes the values of this thread's counters, and the memory if it is time.
+pub fn count(process: &'static Process, time_ns: u64) {
+    if process.counts_nothing() {
+        return;
+    }
+    with(process, |_| ());
+    with_held(process, |held| {
+        held.count(time_ns);
+        held.note_memory(time_ns);
+    });
+}
+
+/// The same, unless values were written before.
+pub fn begin_counting(process: &'static Process, time_ns: u64) {
+    if with_held(process, |held| held.counters.has_begun()) == Some(false) {
+        count(process, time_ns);
+    }
+}
+
+/// A call begins: its counters are read if it may be. The answer is for [`count_end`].
+pub fn count_begin(process: &'static Process, time_ns: u64) -> bool {
+    if process.counts_nothing() {
+        return false;
+    }
+    with(process, |_| ());
+    let begin = |held: &mut Held| {
+        let is_read = held.counters.may_read(time_ns);
+        if is_read {
+            held.count(time_ns);
+        }
+        held.note_memory(time_ns);
+        is_read
+    };
+    with_held(process, begin).unwrap_or(false)
+}
+
+/// A call ends whose counters were read when it began.
+pub fn count_end(process: &'static Process, time_ns: u64, is_read: bool) {
+    if is_read {
+        with_held(process, |held| held.count(time_ns));
+    }
+}
+
+/// A region is entered; regions may be nested.
+pub fn count_enter(process: &'static Process, time_ns: u64) {
+    if process.counts_nothing() {
+        return;
+    }
+    let is_read = count_begin(process, time_ns);
+    with_held(process, |held| held.counters.open().enter(is_read));
+}
+
+/// The innermost region is left.
+pub fn count_leave(process: &'static Process, time_ns: u64) {
+    if process.counts_nothing() {
+        return;
+    }
+    let is_read = with_held(process, |held| held.counters.open().leave());
+    count_end(process, time_ns, is_read == Some(true));
+}
+
+/// Says what became of this thread's counters, as the process ends.
+pub fn end_counting(process: &'static Process) {
+    let entry = with_held(process, |held| held.counters.entry()).flatten();
+    entry.iter().for_each(|entry| process.entry(entry));
 }

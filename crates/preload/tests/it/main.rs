@@ -1,5 +1,6 @@
 //! Real programs under both families of MPI libraries, recorded.
 
+mod counted;
 mod deaths;
 mod files;
 mod programs;

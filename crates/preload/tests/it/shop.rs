@@ -183,8 +183,8 @@ impl Recorded {
                     counts.entry(regions[&it.region].clone()).or_default().0 += 1;
                     continue;
                 }
-                // Helper threads of MPI have samples alone.
-                Event::CallingContextSample(_) => continue,
+                // Helper threads of MPI have samples alone; counters are read at the program's begin, too.
+                Event::CallingContextSample(_) | Event::Metric(_) => continue,
                 Event::Leave(it) => {
                     assert_eq!(open.pop(), Some(it.region), "calls are nested");
                     continue;

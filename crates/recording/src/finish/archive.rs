@@ -3,6 +3,7 @@
 use super::communicators::{FIRST, RunCommunicator, Unified};
 use super::contexts::{self, UnifiedContexts};
 use super::files::UnifiedFiles;
+use super::metrics::UnifiedMetrics;
 use super::names::{RegionNames, RunRegion, UnifiedRegions};
 use super::notices;
 use super::piece::Piece;
@@ -12,7 +13,8 @@ use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
 use crate::io::Interface;
 use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
-use crate::stream::{CHUNK_BYTES, END, native, set_last_event};
+use crate::slots::Slot;
+use crate::stream::{self, CHUNK_BYTES, END, native, set_last_event};
 use ouzel_otf2::loop_flow::{LOOP_PROPERTY, text_of_parts};
 use ouzel_otf2::records::definition::{
     CallingContext, CallingContextProperty, CartCoordinate, CartDimension, CartTopology, ClockProperties,
@@ -53,13 +55,14 @@ pub(super) fn write(
     notices.extend(notices::of_ranks(pieces, left_out));
     notices.extend(notices::of_window(pieces, &under_way));
     notices.extend(notices::of_samples(pieces, &contexts));
+    notices.extend(notices::of_counters(pieces));
     let mut properties = Remark::properties(&notices);
     if contexts::sampler(pieces).is_some() {
         properties.push((SAMPLES_PROPERTY.to_owned(), BESIDE_CALLS.to_owned()));
     }
     let options = WriteOptions {
         endian: native(),
-        event_chunk_bytes: CHUNK_BYTES as u64,
+        event_chunk_bytes: chunk_bytes(pieces).map_err(error)?,
         definition_chunk_bytes: CHUNK_BYTES as u64,
         machine: pieces.first().map(|piece| piece.host.clone()).unwrap_or_default(),
         description: pieces.first().map(|piece| piece.program_name().to_owned()).unwrap_or_default(),
@@ -68,8 +71,18 @@ pub(super) fn write(
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
     let files = UnifiedFiles::new(pieces, &communicators.of_pieces);
-    let mut run =
-        Run { pieces, regions, contexts, communicators, files, clock, under_way, writer: &mut writer };
+    let metrics = UnifiedMetrics::new(pieces);
+    let mut run = Run {
+        pieces,
+        regions,
+        contexts,
+        communicators,
+        files,
+        metrics,
+        clock,
+        under_way,
+        writer: &mut writer,
+    };
     run.define().map_err(|kind| error(kind.into()))?;
     let (n_locations, n_events, n_bytes) = run.move_events()?;
     let length_ns = run.clock.end_ns - run.clock.start_ns;
@@ -84,6 +97,16 @@ pub(super) fn write(
         length_ns,
         notices,
     })
+}
+
+/// The length of the chunks of all processes.
+fn chunk_bytes(pieces: &[Piece]) -> Result<u64, FinishErrorKind> {
+    let first = pieces.first().map_or(CHUNK_BYTES as u64, Piece::chunk_bytes);
+    if let Some(other) = pieces.iter().map(Piece::chunk_bytes).find(|&other| other != first) {
+        return Err(FinishErrorKind::DifferentBuffers(first, other));
+    }
+    stream::chunk_bytes(first).map_err(|reason| FinishErrorKind::Buffer(first, reason))?;
+    Ok(first)
 }
 
 /// One clock for all nodes.
@@ -129,6 +152,7 @@ struct Run<'a> {
     contexts: UnifiedContexts,
     communicators: Unified,
     files: UnifiedFiles,
+    metrics: UnifiedMetrics,
     clock: RunClock,
     under_way: UnderWay,
     writer: &'a mut ArchiveWriter,
@@ -172,7 +196,7 @@ impl Run<'_> {
             self.define_communicators()?;
         }
         self.define_files()?;
-        Ok(())
+        self.metrics.define(self.writer)
     }
 
     fn define_processes(&mut self) -> Result<(), WriteError> {
@@ -388,9 +412,9 @@ impl Run<'_> {
                     true => {
                         fs::rename(&from, &to).map(|()| slot).map_err(|error| FinishError::new(&from, error))
                     }
-                    false => under_way::without((&from, slot), &to, left_out),
+                    false => under_way::without((&from, slot), piece.chunk_bytes(), &to, left_out),
                 }?;
-                close(&to, slot.n_bytes, slot.n_events).map_err(|error| FinishError::new(&to, error))?;
+                close(&to, piece.chunk_bytes(), slot).map_err(|error| FinishError::new(&to, error))?;
                 let span = Some((slot.first_ns, slot.last_ns));
                 let summary = EventSummary { location, n_events: slot.n_events, span };
                 let adopted = self.writer.adopt_events(summary);
@@ -421,6 +445,9 @@ impl Run<'_> {
         }
         if let Some(pairs) = self.files.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
             local.map(RefKind::IoHandle, IdMap::Sparse(List::new(pairs.as_slice())))?;
+        }
+        if let Some(pairs) = self.metrics.of_pieces.get(process).filter(|pairs| !pairs.is_empty()) {
+            local.map(RefKind::Metric, IdMap::Sparse(List::new(pairs.as_slice())))?;
         }
         if let Some(pairs) = self.communicators.of_pieces.get(process) {
             let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (u64::from(a), u64::from(b))).collect();
@@ -461,9 +488,9 @@ fn define_topology(
 }
 
 /// Ends an event file behind its last event.
-fn close(path: &Path, n_bytes: u64, n_events: u64) -> io::Result<()> {
+fn close(path: &Path, chunk_bytes: u64, Slot { n_bytes, n_events, .. }: Slot) -> io::Result<()> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
-    let chunk_start = n_bytes.saturating_sub(1) / CHUNK_BYTES as u64 * CHUNK_BYTES as u64;
+    let chunk_start = n_bytes.saturating_sub(1) / chunk_bytes * chunk_bytes;
     let mut header = [0; CHUNK_HEADER_BYTES];
     file.read_exact_at(&mut header, chunk_start)?;
     set_last_event(&mut header, n_events);

@@ -8,6 +8,7 @@ mod code;
 mod communicators;
 mod contexts;
 mod files;
+mod metrics;
 mod names;
 mod notices;
 mod piece;
@@ -47,6 +48,12 @@ pub enum FinishErrorKind {
     /// The program ended before the time that was to be recorded.
     #[error("nothing was recorded here: the program ended before --start-after")]
     EndedBefore,
+    /// Chunks of an archive have one length.
+    #[error("its processes were recorded with different --buffer: {0} and {1} bytes")]
+    DifferentBuffers(u64, u64),
+    /// The length of chunks is none that can be.
+    #[error("the journal says {0} bytes for --buffer: {1}")]
+    Buffer(u64, String),
     /// The archive is there already.
     #[error("this recording was finished before")]
     Finished,

@@ -5,6 +5,7 @@ use super::communicators::Unified;
 use super::contexts::UnifiedContexts;
 use super::piece::Piece;
 use super::under_way::UnderWay;
+use crate::counters;
 use crate::io::is_of_others;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
@@ -141,6 +142,52 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
             );
             notices.push(note(message));
         }
+    }
+    notices
+}
+
+/// What could not be counted, or not everywhere.
+pub(super) fn of_counters(pieces: &[Piece]) -> Vec<Remark> {
+    let note = |message: String| Remark { is_loss: false, message };
+    let mut messages: BTreeSet<String> = BTreeSet::new();
+    let (mut n_calls, mut n_read, mut n_estimated, mut n_uncounted) = (0_u64, 0_u64, 0_u64, 0_u64);
+    for entry in pieces.iter().flat_map(|piece| &piece.entries) {
+        match entry {
+            Entry::Counters { absent, error, is_user_only, .. } => {
+                if !absent.is_empty() {
+                    let absent = absent.replace(',', ", ");
+                    messages.insert(format!("not counted here: {absent} ({})", counters::reason(*error)));
+                }
+                if *is_user_only {
+                    messages.insert(
+                        "counters of the processor leave out the kernel, which this system lets only root count"
+                            .to_owned(),
+                    );
+                }
+            }
+            Entry::CounterReads { n_calls: calls, n_read: read, n_estimated: estimated } => {
+                n_calls += calls;
+                n_read += read;
+                n_estimated += estimated;
+            }
+            Entry::Uncounted { .. } => n_uncounted += 1,
+            _ => {}
+        }
+    }
+    let mut notices: Vec<Remark> = messages.into_iter().map(note).collect();
+    if n_read < n_calls {
+        notices.push(note(format!(
+            "counters were read at {n_read} of {n_calls} calls, as they came too fast: what the others gained is with \
+             their callers"
+        )));
+    }
+    if 0 < n_estimated {
+        notices.push(note(format!(
+            "{n_estimated} values of counters are estimates, as the processor counted them by turns"
+        )));
+    }
+    if 0 < n_uncounted {
+        notices.push(note(format!("{n_uncounted} threads were not counted: no more files could be opened")));
     }
     notices
 }

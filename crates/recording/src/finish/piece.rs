@@ -4,6 +4,7 @@ use super::FinishError;
 use crate::journal::{self, Entry};
 use crate::settings;
 use crate::slots::{N_SLOTS, SLOT_BYTES, Slot};
+use crate::stream::CHUNK_BYTES;
 use crate::window::Window;
 use ouzel_files::input;
 use std::path::{Path, PathBuf};
@@ -101,6 +102,15 @@ impl Piece {
         })
     }
 
+    /// Bytes of the chunks of its event files.
+    pub fn chunk_bytes(&self) -> u64 {
+        let buffer = self.entries.iter().find_map(|entry| match entry {
+            Entry::Buffer { n_bytes } => Some(*n_bytes),
+            _ => None,
+        });
+        buffer.unwrap_or(CHUNK_BYTES as u64)
+    }
+
     /// Time of its first event.
     pub fn first_ns(&self) -> Option<u64> {
         self.threads.iter().map(|thread| thread.slot.first_ns).min()
@@ -114,8 +124,8 @@ impl Piece {
     /// Whether it is a shell or the like, or was replaced by another program before it did anything.
     pub fn only_starts_others(&self) -> bool {
         const STARTERS: [&str; 8] = ["bash", "dash", "env", "nice", "numactl", "sh", "taskset", "timeout"];
-        /// The begin of the program itself.
-        const N_EVENTS_OF_NOTHING: u64 = 1;
+        /// The begin of the program itself, with its counters and memory.
+        const N_EVENTS_OF_NOTHING: u64 = 3;
         let n_events: u64 = self.threads.iter().map(|thread| thread.slot.n_events).sum();
         let is_replaced = self.end.as_ref().is_some_and(|(_, how)| how == "exec");
         STARTERS.contains(&self.program_name()) || is_replaced && n_events <= N_EVENTS_OF_NOTHING

@@ -11,7 +11,7 @@ use crate::journal::{Entry, Uncounted};
 use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::slots::Slot;
-use crate::stream::{CHUNK_BYTES, EventStream, Space};
+use crate::stream::{CHUNK_BYTES_MAX, EventStream, Space};
 use ouzel_otf2::read::{EventReader, EventSource};
 use ouzel_otf2::records::Event;
 use rustc_hash::FxHashMap;
@@ -97,7 +97,7 @@ impl UnderWay {
         let mut found: BTreeMap<Counted, Vec<Candidate>> = BTreeMap::new();
         for (thread, of) in piece.threads.iter().enumerate() {
             let path = piece.folder.join(settings::event_file(of.file));
-            candidates(&path, (thread, of.slot), (surplus, names), &mut found)?;
+            candidates(&path, (thread, of.slot, piece.chunk_bytes()), (surplus, names), &mut found)?;
         }
         for (what, mut candidates) in found {
             candidates.sort_unstable();
@@ -214,9 +214,9 @@ fn counts(piece: &Piece, names: &Names<'_>) -> Surplus {
     counts
 }
 
-fn reader(path: &Path, slot: Slot) -> Result<EventReader<File>, FinishError> {
+fn reader(path: &Path, slot: Slot, chunk_bytes: u64) -> Result<EventReader<File>, FinishError> {
     let file = ouzel_files::input::open(path).map_err(|error| FinishError::new(path, error))?;
-    let chunk_bytes = NonZeroU64::new(CHUNK_BYTES as u64);
+    let chunk_bytes = NonZeroU64::new(chunk_bytes);
     let source = EventSource::whole(file, &path.display().to_string(), slot.n_bytes, chunk_bytes);
     EventReader::new(source).map_err(|error| FinishError::new(path, FinishErrorKind::Read(error)))
 }
@@ -230,11 +230,11 @@ struct Open {
 
 fn candidates(
     path: &Path,
-    (thread, slot): (usize, Slot),
+    (thread, slot, chunk_bytes): (usize, Slot, u64),
     (surplus, names): (&Surplus, &Names<'_>),
     found: &mut BTreeMap<Counted, Vec<Candidate>>,
 ) -> Result<(), FinishError> {
-    let mut reader = reader(path, slot)?;
+    let mut reader = reader(path, slot, chunk_bytes)?;
     let mut open = Open::default();
     // The file has no end yet.
     for _ in 0..slot.n_events {
@@ -289,6 +289,7 @@ fn candidates(
 /// An event file that is written anew.
 struct Rewritten {
     file: File,
+    chunk_bytes: u64,
     chunk: Vec<u8>,
     n_chunks: u64,
     error: Option<io::Error>,
@@ -297,12 +298,16 @@ struct Rewritten {
 impl Rewritten {
     fn flush(&mut self) {
         if let Some(nth) = self.n_chunks.checked_sub(1) {
-            self.error = self.file.write_all_at(&self.chunk, nth * CHUNK_BYTES as u64).err();
+            self.error = self.file.write_all_at(&self.chunk, nth * self.chunk_bytes).err();
         }
     }
 }
 
 impl Space for Rewritten {
+    fn chunk_bytes(&self) -> usize {
+        usize::try_from(self.chunk_bytes).unwrap_or(CHUNK_BYTES_MAX)
+    }
+
     fn chunk(&mut self) -> &mut [u8] {
         &mut self.chunk
     }
@@ -310,7 +315,7 @@ impl Space for Rewritten {
     fn begin_chunk(&mut self) -> bool {
         self.flush();
         self.chunk.clear();
-        self.chunk.resize(CHUNK_BYTES, 0);
+        self.chunk.resize(self.chunk_bytes(), 0);
         self.n_chunks += 1;
         self.error.is_none()
     }
@@ -321,13 +326,15 @@ impl Space for Rewritten {
 /// Copies the file of a thread without some of its events; what is valid of the copy.
 pub(super) fn without(
     (path, slot): (&Path, Slot),
+    chunk_bytes: u64,
     to: &Path,
     left_out: &BTreeSet<u64>,
 ) -> Result<Slot, FinishError> {
     let error = |error: io::Error| FinishError::new(to, error);
     let file = File::create(to).map_err(error)?;
-    let mut stream = EventStream::new(Rewritten { file, chunk: Vec::new(), n_chunks: 0, error: None });
-    let mut reader = reader(path, slot)?;
+    let mut stream =
+        EventStream::new(Rewritten { file, chunk_bytes, chunk: Vec::new(), n_chunks: 0, error: None });
+    let mut reader = reader(path, slot, chunk_bytes)?;
     // The file has no end yet.
     for _ in 0..slot.n_events {
         let record =

@@ -99,6 +99,7 @@ pub fn begin_thread() {
 fn start(process: &'static Process) -> Option<Entry> {
     // The stream is there before the first signal.
     process::thread::with(process, |_| ())?;
+    process::thread::begin_counting(process, clock::now_ns());
     match ThreadTimer::start(HZ.load(Ordering::Relaxed)) {
         Ok(timer) => {
             let entry = timer.entry(HZ.load(Ordering::Relaxed));
@@ -194,6 +195,8 @@ unsafe fn take(context: *mut c_void) {
         N_INCOMPLETE.fetch_add(1, Ordering::Relaxed);
     }
     write(process, sampler, time_ns, walked);
+    // What was counted since the last sample is of the path of this one.
+    process::thread::count(process, time_ns);
 }
 
 fn write(process: &'static Process, sampler: &mut ThreadSampler, time_ns: u64, walked: Option<Walked>) {
