@@ -66,10 +66,12 @@ pub fn line(notice: &Notice, style: Style) -> String {
 
 /// Notices of equal level and code together, in the order of the first of each.
 fn groups(notices: &[Notice]) -> Vec<Group<'_>> {
-    let mut places: BTreeMap<(Level, NoticeCode), usize> = BTreeMap::new();
+    let mut places: BTreeMap<(Level, NoticeCode, &str), usize> = BTreeMap::new();
     let mut groups: Vec<Group<'_>> = Vec::new();
     for notice in notices {
-        let place = *places.entry((notice.level, notice.code)).or_insert(groups.len());
+        // What a recorder says has one code.
+        let message = if notice.code == NoticeCode::Recording { notice.message.as_str() } else { "" };
+        let place = *places.entry((notice.level, notice.code, message)).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.n_alike += 1,
             None => groups.push(Group { first: notice, n_alike: 0 }),

@@ -89,13 +89,13 @@ impl TrustCard {
 
     /// Groups notices alone; `rank_of` gives the rank of a location.
     pub(crate) fn of_notices(notices: &[Notice], rank_of: &dyn Fn(LocationId) -> Option<WorldRank>) -> Self {
-        let mut groups: BTreeMap<(Level, NoticeCode), Vec<&Notice>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Level, NoticeCode, String), Vec<&Notice>> = BTreeMap::new();
         for notice in notices {
-            groups.entry((notice.level, notice.code)).or_default().push(notice);
+            groups.entry((notice.level, notice.code, kind(notice))).or_default().push(notice);
         }
         let mut card =
             TrustCard { definitions_lost: notices.iter().any(loses_definitions), ..TrustCard::default() };
-        for ((level, _), notices) in &groups {
+        for ((level, ..), notices) in &groups {
             let list = match level {
                 Level::High => &mut card.lost,
                 Level::Medium => &mut card.doubtful,
@@ -122,6 +122,8 @@ impl TrustCard {
         if !self.ranks_cut.is_empty() {
             parts.push(format!("the events of {} end early", self.ranks_cut.in_words(usize::MAX)));
         }
+        let said = self.lost.iter().filter(|concern| concern.code == NoticeCode::Recording);
+        parts.extend(said.map(Concern::in_words));
         if parts.is_empty() {
             parts.push("part of it could not be read".to_owned());
         }
@@ -166,6 +168,14 @@ impl TrustCard {
 fn loses_definitions(notice: &Notice) -> bool {
     let codes = [NoticeCode::MissingDefinitions, NoticeCode::DamagedDefinitions];
     notice.level == Level::High && notice.location.is_none() && codes.contains(&notice.code)
+}
+
+/// What a recorder says of many subjects is of one kind if it differs in numbers alone.
+fn kind(notice: &Notice) -> String {
+    match notice.code {
+        NoticeCode::Recording => notice.message.chars().filter(|c| !c.is_ascii_digit()).collect(),
+        _ => String::new(),
+    }
 }
 
 fn concern(notices: &[&Notice], rank_of: &dyn Fn(LocationId) -> Option<WorldRank>) -> Option<Concern> {
@@ -216,6 +226,21 @@ mod tests {
         assert!(!card.definitions_lost);
         let missing = Notice::new(Level::High, NoticeCode::MissingDefinitions, "no clock");
         assert!(TrustCard::new(&[missing], &locations, &[], &definitions).definitions_lost);
+    }
+
+    #[test]
+    fn each_loss_of_a_recorder_is_said() {
+        let said =
+            ["rank 0 was killed by signal 9 after 1.6 s", "rank 12 was killed by signal 9 after 1.7 s"];
+        let other = "the limit of 9 bytes is reached";
+        let notices: Vec<Notice> =
+            [said[0], other, said[1]].map(|it| Notice::new(Level::High, NoticeCode::Recording, it)).into();
+        let card = TrustCard::of_notices(&notices, &|_| None);
+        let words: Vec<String> = card.lost.iter().map(Concern::in_words).collect();
+        assert_eq!(words, [&format!("{} (one of 2)", said[0]), other]);
+        let incomplete = card.incomplete_in_words();
+        let expected = format!("The trace is incomplete: {}; {other}.", words[0]);
+        assert_eq!(incomplete, Some(expected));
     }
 
     #[test]

@@ -64,6 +64,8 @@ notice_codes! {
     MissingEvents "missing-events",
     /// The events of a location end early; the valid prefix was kept.
     DamagedEvents "damaged-events",
+    /// What a recorder says that it lost, or that is good to know of the recording.
+    Recording "recording",
     /// The number of events differs from the declared one.
     WrongEventCount "wrong-event-count",
     /// Records of unknown types were skipped by their length.

@@ -126,6 +126,8 @@ fn the_report_of_a_recording_says_who_was_killed() {
     assert!(!output.status.success());
     let report = ran_on(&target, &["report"]);
     assert_eq!(report.code, Some(2), "{}", report.err);
+    let incomplete = report.out.split("The trace is incomplete:").nth(1).expect("it is on the page");
+    assert!(incomplete.contains("rank 2 was killed by signal 9 after "), "{}", report.out);
     let info = json(&target, &["info"]);
     let found = info.to_string();
     assert!(found.contains("rank 2 was killed by signal 9 after "), "{found}");

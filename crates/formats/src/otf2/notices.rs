@@ -80,12 +80,12 @@ pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
     notices
 }
 
-/// What `ouzel record` says that the recording lost, or that is doubtful in it.
+/// What `ouzel record` says that the recording lost, or that is good to know of it.
 pub(super) fn of_recording(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
     let said = Remark::of_anchor(archive.anchor()).into_iter();
     said.map(|Remark { is_loss, message }| match is_loss {
-        true => Notice::new(Level::High, NoticeCode::MissingEvents, message),
-        false => Notice::new(Level::Low, NoticeCode::ClocksUnsynchronised, message),
+        true => Notice::new(Level::High, NoticeCode::Recording, message),
+        false => Notice::new(Level::Low, NoticeCode::Recording, message),
     })
     .collect()
 }

@@ -38,7 +38,7 @@ pub(super) fn of_run(
     start_ns: u64,
     deaths: &Deaths,
 ) -> Vec<Remark> {
-    let mut notices = Vec::new();
+    let (mut notices, mut silent) = (Vec::new(), Vec::new());
     for piece in pieces {
         let name = name(piece);
         let since = |time_ns: u64| seconds(time_ns.saturating_sub(start_ns));
@@ -52,8 +52,7 @@ pub(super) fn of_run(
             (None, Some((time_ns, signal))) => {
                 notices.push(loss(format!("{name} was killed by signal {signal} after {}", since(time_ns))));
             }
-            (None, None) => notices
-                .push(loss(format!("{name} ended without notice; its last event is at {}", since(last_ns)))),
+            (None, None) => silent.push((piece, last_ns)),
             (Some((time_ns, how)), _) if how == "MPI_Abort" => {
                 notices.push(loss(format!("{name} called MPI_Abort after {}", since(*time_ns))));
             }
@@ -80,6 +79,7 @@ pub(super) fn of_run(
             notices.push(loss(message));
         }
     }
+    notices.extend(without_notice(&silent, start_ns));
     let n_incomplete = communicators.list.iter().filter(|communicator| !communicator.is_complete()).count();
     if 0 < n_incomplete {
         let message =
@@ -93,6 +93,22 @@ pub(super) fn of_run(
     }
     notices.extend(clocks(pieces));
     notices
+}
+
+/// Processes that ended without a word, ranks in one line: mostly, a launcher has ended them.
+fn without_notice(silent: &[(&Piece, u64)], start_ns: u64) -> Vec<Remark> {
+    let since = |time_ns: u64| seconds(time_ns.saturating_sub(start_ns));
+    let alone = |&(piece, last_ns): &(&Piece, u64)| {
+        loss(format!("{} ended without notice; its last event is at {}", name(piece), since(last_ns)))
+    };
+    let ranks: Vec<u32> =
+        silent.iter().filter_map(|(piece, _)| piece.rank.as_ref().map(|(rank, ..)| *rank)).collect();
+    let last_ns = silent.iter().map(|&(_, last_ns)| last_ns).max().unwrap_or(start_ns);
+    let what = format!("ended without notice, the last one at {}", since(last_ns));
+    match listed(&ranks, &what) {
+        Some(message) if 1 < ranks.len() && ranks.len() == silent.len() => vec![loss(message)],
+        _ => silent.iter().map(alone).collect(),
+    }
 }
 
 /// What samples do not show, or show less often than was asked for.
