@@ -18,7 +18,8 @@
 //!
 //! - Its caller is that of the frame of its region that samples show nearest to the open frames: frames inside of the
 //!   caller are left at its enter, and those that are missing are entered. If samples show no such frame, the call is
-//!   inside of the frames that are open.
+//!   inside of the frames that are open. An implicit barrier ends a construct that is recorded: frames inside of that are
+//!   left.
 //! - The time between a recorded enter or leave and the next sample belongs to the path of that sample. Between two
 //!   samples without a recorded call, paths change half-way. A sample at the time of a recorded enter was taken by the
 //!   recorder at the call: it shows the caller, and the time before it belongs to the path of the sample before.
@@ -52,6 +53,8 @@ pub(crate) struct Frames {
     line_of_context: Vec<Option<u32>>,
     /// For each region whether it is a function of MPI.
     is_mpi: Vec<bool>,
+    /// For each region whether it is the barrier that ends a construct.
+    ends_construct: Vec<bool>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +87,11 @@ impl Frames {
             of_region: FxHashMap::default(),
             line_of_context: contexts.iter().map(|context| context.line).collect(),
             is_mpi: definitions.regions.iter().map(|region| region.paradigm == Paradigm::Mpi).collect(),
+            ends_construct: definitions
+                .regions
+                .iter()
+                .map(|region| region.role == RegionRole::ImplicitBarrier)
+                .collect(),
         };
         let mut known = FxHashMap::default();
         for id in (0..contexts.len()).map(ContextId::from_index) {
@@ -470,9 +478,15 @@ impl SampledCalls {
         let near = if self.at == OUTSIDE { outer } else { self.at };
         // A sample taken at the call has shown its caller.
         let is_known = std::mem::take(&mut self.is_at_call) && self.last_sample == time;
-        let place = *self.places.entry((near, region)).or_insert_with(|| frames.place(near, region));
-        let call =
-            place.filter(|_| !is_known).map_or(OUTSIDE, |place| self.go_to(frames, calls, time, place));
+        let ends_construct = frames.ends_construct.get(region.index()).copied().unwrap_or_default();
+        let call = if ends_construct && !self.recorded.is_empty() {
+            self.leave_to(frames, calls, time, self.base);
+            self.n_lasting = self.n_lasting.min(frames.get(self.base).depth);
+            OUTSIDE
+        } else {
+            let place = *self.places.entry((near, region)).or_insert_with(|| frames.place(near, region));
+            place.filter(|_| !is_known).map_or(OUTSIDE, |place| self.go_to(frames, calls, time, place))
+        };
         let line = self.line;
         self.recorded.push(RecordedCall { region, at: self.at, base: self.base, line });
         (self.at, self.base, self.line) = (call, call, None);
@@ -586,6 +600,7 @@ mod tests {
     const STEP: RegionId = RegionId(3);
     const SEND: RegionId = RegionId(4);
     const PROGRAM: RegionId = RegionId(5);
+    const BARRIER: RegionId = RegionId(6);
 
     /// Nodes 1 to 4: main, main/solve, main/solve/step, main/step.
     fn frames() -> Frames {
@@ -604,10 +619,10 @@ mod tests {
             node(1, 2, STEP),
         ];
         let of_region = [(MAIN, vec![1]), (SOLVE, vec![2]), (STEP, vec![3, 4])].into_iter().collect();
-        let mut is_mpi = vec![false; 6];
-        is_mpi[SEND.index()] = true;
+        let (mut is_mpi, mut ends_construct) = (vec![false; 7], vec![false; 7]);
+        (is_mpi[SEND.index()], ends_construct[BARRIER.index()]) = (true, true);
         let line_of_context = vec![Some(7), Some(8), None, Some(9)];
-        Frames { nodes, of_context: vec![1, 2, 3, 4], of_region, line_of_context, is_mpi }
+        Frames { nodes, of_context: vec![1, 2, 3, 4], of_region, line_of_context, is_mpi, ends_construct }
     }
 
     /// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
@@ -734,6 +749,9 @@ mod tests {
         assert_eq!(made("+1 +2 s2 s1 -2 s3 -1"), "+1@1 +2@2 +3@2 -3@3 -2@5 +3@5 -3@7 -1@7");
         // A recorded call that samples do not show, as one that was inlined, is inside of one that they show.
         assert_eq!(made("+1 +5 s2 -5 -1"), "+1@1 +5@2 +2@2 +3@2 -3@4 -2@4 -5@4 -1@5");
+        // The barrier at its end is in none of its frames, whether samples show it or not.
+        assert_eq!(made("+1 s2 +6 -6 -1"), "+1@1 +2@1 +3@1 -3@3 -2@3 +6@3 -6@4 -1@5");
+        assert_eq!(made("+5 s2 +6 -6 -5"), "+5@1 +1@1 +2@1 +3@1 -3@3 -2@3 -1@3 +6@3 -6@4 -5@5");
         // Samples inside of a recorded send show nothing twice.
         assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@4 -1@5");
     }

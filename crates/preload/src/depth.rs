@@ -27,6 +27,19 @@ impl Outermost {
     }
 }
 
+/// This thread is inside of the recorder from now on; whether it was before.
+pub fn hold() -> bool {
+    let was_inside = DEPTH.with(|depth| depth.replace(1)) != 0;
+    compiler_fence(Ordering::SeqCst);
+    was_inside
+}
+
+/// This thread is in the program from now on, which a recorded function has called back.
+pub fn release() {
+    compiler_fence(Ordering::SeqCst);
+    DEPTH.with(|depth| depth.set(0));
+}
+
 impl Drop for Outermost {
     fn drop(&mut self) {
         compiler_fence(Ordering::SeqCst);

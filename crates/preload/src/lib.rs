@@ -18,6 +18,8 @@ mod io;
 mod language;
 mod mpi;
 mod next;
+#[cfg(target_arch = "x86_64")]
+mod openmp;
 mod process;
 mod system;
 

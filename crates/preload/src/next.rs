@@ -9,6 +9,46 @@ pub fn symbol(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
+/// A symbol as the file of an address finds it, but for this library: files that are loaded for themselves alone, as Python
+/// does, may each have a library of their own.
+#[cfg(target_arch = "x86_64")]
+pub fn symbol_of_caller(name: &CStr, address: usize) -> *mut c_void {
+    let Some(caller) = file_of(address) else { return symbol(name) };
+    // SAFETY: the path is that of a loaded file; nothing is loaded, and the symbol's name ends with a zero byte. The file
+    // stays loaded while its code calls this function.
+    let found = unsafe {
+        let file = libc::dlopen(caller.dli_fname, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if file.is_null() {
+            return symbol(name);
+        }
+        let found = libc::dlsym(file, name.as_ptr());
+        // The real one: the file stays, so the recorder need not know.
+        invoke(symbol(c"dlclose"), &[file.addr()]);
+        found
+    };
+    // The program itself searches where this library comes first.
+    if found.is_null() || is_own(found.addr()) { symbol(name) } else { found }
+}
+
+/// Whether an address is in this library.
+#[cfg(target_arch = "x86_64")]
+pub fn is_own(address: usize) -> bool {
+    let own = file_of(is_own as *const () as usize);
+    file_of(address).zip(own).is_some_and(|(file, own)| file.dli_fbase == own.dli_fbase)
+}
+
+/// What the loader says of an address.
+#[cfg(target_arch = "x86_64")]
+fn file_of(address: usize) -> Option<libc::Dl_info> {
+    let mut found = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the loader fills in what it knows; all zero is a valid description, too.
+    let (is_found, info) = unsafe {
+        let is_found = libc::dladdr(address as *const c_void, found.as_mut_ptr());
+        (is_found != 0, found.assume_init())
+    };
+    (is_found && !info.dli_fname.is_null()).then_some(info)
+}
+
 /// A function of MPI, wherever the library is: programs may have loaded it for themselves alone, as Python does.
 pub fn mpi_symbol(name: &CStr) -> *mut c_void {
     let found = symbol(name);

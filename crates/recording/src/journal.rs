@@ -7,6 +7,7 @@
 //! as `\t`, `\n`, `\\`. Law: each entry is written with one system call when it becomes known, so a killed process
 //! loses none; a last line without its end is ignored. Unknown words are skipped and counted.
 
+use crate::openmp::Construct;
 use std::fmt::Write;
 
 /// One line of a journal.
@@ -83,6 +84,26 @@ pub enum Entry {
         offset: u64,
         /// The file that the code is mapped from.
         module: String,
+    },
+    /// A construct of OpenMP, known by the address of its body or of the call that begins it.
+    Construct {
+        /// As events refer to it.
+        id: u32,
+        /// Which one.
+        construct: Construct,
+        /// Offset in the file.
+        offset: u64,
+        /// The file that the code is mapped from.
+        module: String,
+    },
+    /// A thread belongs to a team.
+    Team {
+        /// As events refer to it.
+        id: u32,
+        /// The number of the thread in it.
+        number: u32,
+        /// The number of its event file.
+        slot: u32,
     },
     /// A communicator; see [`Making`](crate::mpi::communicators::Making).
     Communicator {
@@ -369,6 +390,17 @@ impl Entry {
                 put_number(to, offset);
                 put(to, module);
             }
+            Entry::Construct { id, construct, offset, module } => {
+                to.push_str("construct");
+                put_number(to, id);
+                put(to, construct.word());
+                put_number(to, offset);
+                put(to, module);
+            }
+            Entry::Team { id, number, slot } => {
+                to.push_str("team");
+                [id, number, slot].into_iter().for_each(|number| put_number(to, number));
+            }
             Entry::Communicator { .. } | Entry::CommunicatorName { .. } | Entry::Topology { .. } => {
                 self.put_communicator(to);
             }
@@ -546,6 +578,13 @@ impl Entry {
             "address" => {
                 Entry::Address { id: fields.number()?, offset: fields.number()?, module: fields.text()? }
             }
+            "construct" => Entry::Construct {
+                id: fields.number()?,
+                construct: Construct::of_word(&fields.text()?)?,
+                offset: fields.number()?,
+                module: fields.text()?,
+            },
+            "team" => Entry::Team { id: fields.number()?, number: fields.number()?, slot: fields.number()? },
             "communicator" => fields.communicator()?,
             "communicator-name" => Entry::CommunicatorName { id: fields.number()?, name: fields.text()? },
             "topology" => Entry::Topology {
@@ -731,6 +770,8 @@ mod tests {
             Entry::Region { id: 1000, line: 0, name: text(), file: String::new() },
             Entry::Loop { id: 1002, line: 7, name: text(), file: text() },
             Entry::Address { id: 1001, offset: 1 << 40, module: text() },
+            Entry::Construct { id: 1003, construct: Construct::Critical, offset: 77, module: text() },
+            Entry::Team { id: 1 << 30, number: 2, slot: 5 },
             Entry::Communicator {
                 id: 2,
                 parent: u32::MAX,

@@ -57,6 +57,8 @@ fn io_error(path: &Path, error: io::Error) -> LaunchError {
 pub struct Choices {
     /// Whether MPI is left out.
     pub without_mpi: bool,
+    /// Whether OpenMP is left out.
+    pub without_openmp: bool,
     /// Whether calls of files and streams are recorded.
     pub with_io: bool,
     /// Samples for each second of processor time; none are taken without.
@@ -136,6 +138,9 @@ pub fn environment(
     let mut variables = vec![(PRELOAD, preload), (settings::DIRECTORY, directory.as_os_str().to_owned())];
     if choices.without_mpi {
         variables.push((settings::MPI, "off".into()));
+    }
+    if choices.without_openmp {
+        variables.push((settings::OPENMP, "off".into()));
     }
     if choices.with_io {
         variables.push((settings::IO, "on".into()));

@@ -19,6 +19,7 @@ pub mod journal;
 pub mod launch;
 pub mod mpi;
 pub mod open_regions;
+pub mod openmp;
 pub mod paths;
 pub mod settings;
 pub mod slots;

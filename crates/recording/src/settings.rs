@@ -10,6 +10,8 @@ pub const DIRECTORY: &str = "OUZEL_RECORD_DIR";
 pub const LIBRARY: &str = "OUZEL_RECORD_LIBRARY";
 /// `off`: MPI is not recorded.
 pub const MPI: &str = "OUZEL_RECORD_MPI";
+/// `off`: OpenMP is not recorded.
+pub const OPENMP: &str = "OUZEL_RECORD_OPENMP";
 /// `on`: calls of files and streams are recorded.
 pub const IO: &str = "OUZEL_RECORD_IO";
 /// Samples of call paths for each second of processor time of a thread; without it, none are taken.

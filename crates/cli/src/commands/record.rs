@@ -69,6 +69,10 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
 
+    /// Whether OpenMP is recorded: parallel regions with their teams, barriers, shared work, criticals, tasks (GCC)
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
+    pub openmp: Switch,
+
     /// Whether what files and streams do is recorded: read, fopen, printf, send, MPI_File_read and so on
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub io: Switch,
@@ -165,6 +169,7 @@ impl Tool for RecordArgs {
         let choices = Choices {
             sample_hz: Some(self.sample.0).filter(|&hz| 0 < hz),
             without_mpi: self.mpi == Switch::Off,
+            without_openmp: self.openmp == Switch::Off,
             with_io: self.io == Switch::On,
             counters: Some(self.counters.to_string()),
             with_memory: self.memory == Switch::On,
@@ -361,6 +366,16 @@ fn io() -> &'static str {
     }
 }
 
+/// What of OpenMP is recorded on this system.
+fn openmp() -> &'static str {
+    match cfg!(target_arch = "x86_64") {
+        true => {
+            "parallel regions, teams, barriers, shared work, criticals and tasks of programs with GCC's runtime"
+        }
+        false => "not on this processor: x86-64 alone",
+    }
+}
+
 /// Which of the wanted counters this system has.
 fn counters(wanted: &Wanted) -> String {
     /// Where the kernel lists the counters of processors, by the kind of processor.
@@ -393,6 +408,7 @@ impl RecordArgs {
             out,
             "MPI           calls, messages, collectives and communicators of Open MPI and MPICH, C and Fortran"
         )?;
+        writeln!(out, "OpenMP        {}", openmp())?;
         writeln!(
             out,
             "functions     of code compiled with -finstrument-functions or changed by ouzel instrument"
@@ -402,7 +418,7 @@ impl RecordArgs {
         writeln!(out, "counters      {}", counters(&self.counters))?;
         writeln!(out, "memory        of each process, in use and at most")?;
         writeln!(out, "I/O           {}", io())?;
-        writeln!(out, "not recorded  starts and ends of threads, OpenMP")?;
+        writeln!(out, "not recorded  starts and ends of threads")?;
         if let Some(program) = self.command.first() {
             let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
             writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;

@@ -11,7 +11,7 @@ pub mod counters;
 pub mod descriptors;
 mod instrumented;
 mod mapping;
-mod regions;
+pub mod regions;
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]
 pub mod sampling;
 pub mod thread;
@@ -49,6 +49,7 @@ use window::ProcessWindow;
 struct Settings {
     directory: PathBuf,
     records_mpi: bool,
+    records_openmp: bool,
     records_io: bool,
     ranks: Option<String>,
     sample_hz: u32,
@@ -116,6 +117,7 @@ pub fn load() {
     let read = Settings {
         directory: directory.into(),
         records_mpi: !is_off(settings::MPI),
+        records_openmp: !is_off(settings::OPENMP),
         records_io: env::var_os(settings::IO).is_some_and(|value| value == "on"),
         ranks: env::var(settings::RANKS).ok(),
         sample_hz: number(settings::SAMPLE).unwrap_or(0),
@@ -165,6 +167,12 @@ extern "C" fn forked() {
 /// Whether MPI is recorded.
 pub fn records_mpi() -> bool {
     STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_mpi)
+}
+
+/// Whether OpenMP is recorded.
+#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "on x86-64 alone"))]
+pub fn records_openmp() -> bool {
+    STATE.load(Ordering::Acquire) != OFF && SETTINGS.get().is_some_and(|settings| settings.records_openmp)
 }
 
 /// Whether calls of files and streams are recorded.

@@ -8,6 +8,7 @@ use crate::clock;
 use crate::depth::Outermost;
 use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::{Entry, function_line};
+use ouzel_recording::openmp::Construct;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -21,8 +22,10 @@ const N_FUNCTIONS: usize = ROOT as usize;
 
 /// What a region of the program is known by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Known {
+pub enum Known {
     Address(usize),
+    /// A construct of OpenMP.
+    Construct(Construct, usize),
     /// Where `ouzel instrument` has put it.
     Instrumented(usize),
     Name(Vec<u8>, Vec<u8>, u32),
@@ -54,7 +57,8 @@ impl Process {
         region
     }
 
-    pub(super) fn region(&self, known: Known, entry: impl FnOnce(u32) -> Entry) -> u32 {
+    /// The number of a region, which is written down when it is met first.
+    pub fn region(&self, known: Known, entry: impl FnOnce(u32) -> Entry) -> u32 {
         let mut all = self.regions.known.lock().unwrap_or_else(PoisonError::into_inner);
         let next = ROOT + 1 + u32::try_from(all.len()).unwrap_or(0);
         *all.entry(known).or_insert_with(|| {
@@ -82,8 +86,19 @@ fn of_address(process: &Process, address: usize) -> u32 {
     met.ok().flatten().unwrap_or_else(new)
 }
 
-/// The file that an address is mapped from, and the offset in it.
+/// What the journal says of a construct of OpenMP.
+pub fn describe_construct(id: u32, construct: Construct, address: usize) -> Entry {
+    let (module, offset) = place(address);
+    Entry::Construct { id, construct, offset, module }
+}
+
 fn describe(id: u32, address: usize) -> Entry {
+    let (module, offset) = place(address);
+    Entry::Address { id, offset, module }
+}
+
+/// The file that an address is mapped from, and the offset in it.
+fn place(address: usize) -> (String, u64) {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the loader fills in what it knows; all zero is a valid description, too.
     let (is_found, info) = unsafe {
@@ -91,14 +106,14 @@ fn describe(id: u32, address: usize) -> Entry {
         (is_found != 0, found.assume_init())
     };
     if !is_found || info.dli_fname.is_null() {
-        return Entry::Address { id, offset: address as u64, module: String::new() };
+        return (String::new(), address as u64);
     }
     // SAFETY: names of loaded files end with a zero byte.
     let module = unsafe { CStr::from_ptr(info.dli_fname) }.to_string_lossy().into_owned();
     // The program itself may be named as it was called; the others have their paths.
     let path = std::fs::canonicalize(&module).map(|path| path.to_string_lossy().into_owned());
     let offset = address.saturating_sub(info.dli_fbase as usize) as u64;
-    Entry::Address { id, offset, module: path.unwrap_or(module) }
+    (path.unwrap_or(module), offset)
 }
 
 fn enter(find: impl FnOnce(&Process) -> u32) {

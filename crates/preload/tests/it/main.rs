@@ -3,6 +3,8 @@
 mod counted;
 mod deaths;
 mod files;
+#[cfg(target_arch = "x86_64")]
+mod openmp;
 mod programs;
 mod sampled;
 mod samples;

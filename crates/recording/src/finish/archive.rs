@@ -8,6 +8,7 @@ use super::names::{RegionNames, RunRegion, UnifiedRegions};
 use super::notices;
 use super::piece::Piece;
 use super::piece::PieceThread;
+use super::teams::UnifiedTeams;
 use super::under_way::{self, UnderWay};
 use super::{Deaths, FinishError, FinishErrorKind, FinishedArchive};
 use crate::io::Interface;
@@ -71,12 +72,16 @@ pub(super) fn write(
     };
     let mut writer = ArchiveWriter::create(target, "traces", options).map_err(|kind| error(kind.into()))?;
     let files = UnifiedFiles::new(pieces, &communicators.of_pieces);
+    let is_mpi = pieces.iter().any(|piece| piece.rank.is_some());
+    let n_of_mpi = if is_mpi { FIRST + index(communicators.list.len()) } else { 0 };
+    let teams = UnifiedTeams::new(pieces, n_of_mpi);
     let metrics = UnifiedMetrics::new(pieces);
     let mut run = Run {
         pieces,
         regions,
         contexts,
         communicators,
+        teams,
         files,
         metrics,
         clock,
@@ -90,7 +95,7 @@ pub(super) fn write(
     Ok(FinishedArchive {
         path: target.join("traces.otf2"),
         n_processes: pieces.len(),
-        is_mpi: pieces.iter().any(|piece| piece.rank.is_some()),
+        is_mpi,
         n_locations,
         n_events,
         n_bytes,
@@ -151,6 +156,7 @@ struct Run<'a> {
     regions: UnifiedRegions,
     contexts: UnifiedContexts,
     communicators: Unified,
+    teams: UnifiedTeams,
     files: UnifiedFiles,
     metrics: UnifiedMetrics,
     clock: RunClock,
@@ -177,6 +183,10 @@ fn index(i: usize) -> u32 {
 }
 
 impl Run<'_> {
+    fn is_mpi(&self) -> bool {
+        self.pieces.iter().any(|piece| piece.rank.is_some())
+    }
+
     fn define(&mut self) -> Result<(), WriteError> {
         self.writer.string("")?;
         let realtime = self.clock.start_ns.cast_signed().saturating_add(self.clock.realtime_less_clock_ns);
@@ -192,9 +202,8 @@ impl Run<'_> {
             self.define_region(index(id), region)?;
         }
         self.define_contexts()?;
-        if self.pieces.iter().any(|piece| piece.rank.is_some()) {
-            self.define_communicators()?;
-        }
+        let n_groups = if self.is_mpi() { self.define_communicators()? } else { 0 };
+        self.define_teams(n_groups)?;
         self.define_files()?;
         self.metrics.define(self.writer)
     }
@@ -342,7 +351,8 @@ impl Run<'_> {
         })
     }
 
-    fn define_communicators(&mut self) -> Result<(), WriteError> {
+    /// What events of MPI refer to; how many groups that makes.
+    fn define_communicators(&mut self) -> Result<u32, WriteError> {
         let size = self.pieces.iter().filter_map(|piece| Some(piece.rank.as_ref()?.1)).max().unwrap_or(0);
         // The first location of a rank has its number; of one that left nothing, there is no definition.
         let all: Vec<u64> = (0..u64::from(size)).collect();
@@ -395,6 +405,45 @@ impl Run<'_> {
             if !communicator.dimensions.is_empty() {
                 define_topology(writer, &mut topologies, (id, name), communicator)?;
             }
+        }
+        Ok(groups)
+    }
+
+    /// Teams of threads, with groups from `first_group` on.
+    fn define_teams(&mut self, first_group: u32) -> Result<(), WriteError> {
+        if self.teams.list.is_empty() {
+            return Ok(());
+        }
+        let of_process = |process: usize, piece: &Piece| -> Vec<u64> {
+            (0..piece.threads.len()).map(|thread| location_id(process, piece, thread)).collect()
+        };
+        let all: Vec<Vec<u64>> =
+            self.pieces.iter().enumerate().map(|(process, piece)| of_process(process, piece)).collect();
+        // Members are counted in the list of all threads.
+        let starts: Vec<u64> =
+            (0..all.len()).map(|n| all[..n].iter().map(Vec::len).sum::<usize>() as u64).collect();
+        let writer = &mut *self.writer;
+        let group = |writer: &mut ArchiveWriter, id, name: &str, group_type, members: &[u64]| {
+            let name = writer.string(name)?;
+            let (members, paradigm) = (List::new(members), Paradigm::OpenMp);
+            writer.define(Group {
+                id,
+                name,
+                group_type_pre12: 0,
+                members,
+                group_type,
+                paradigm,
+                group_flags: 0,
+            })
+        };
+        group(writer, first_group, "OpenMP locations", GroupType::CommLocations, &all.concat())?;
+        for (i, (process, threads)) in (1..).zip(&self.teams.list) {
+            let members: Vec<u64> = threads.iter().map(|&thread| starts[*process] + thread as u64).collect();
+            let text = format!("OpenMP team {i}");
+            group(writer, first_group + i, &text, GroupType::CommGroup, &members)?;
+            let name = writer.string(&text)?;
+            let id = self.teams.first + i - 1;
+            writer.define(Comm { id, name, group: first_group + i, parent: UNDEFINED_U32, flags: 0 })?;
         }
         Ok(())
     }
@@ -450,8 +499,14 @@ impl Run<'_> {
             local.map(RefKind::Metric, IdMap::Sparse(List::new(pairs.as_slice())))?;
         }
         if let Some(pairs) = self.communicators.of_pieces.get(process) {
-            let pairs: Vec<(u64, u64)> = pairs.iter().map(|&(a, b)| (u64::from(a), u64::from(b))).collect();
-            local.map(RefKind::Comm, IdMap::Sparse(List::new(pairs.as_slice())))?;
+            // Without MPI its communicators are not defined.
+            let pairs = if self.is_mpi() { pairs.as_slice() } else { &[] };
+            let teams = self.teams.of_pieces.get(process).map(Vec::as_slice).unwrap_or_default();
+            let pairs = pairs.iter().chain(teams).map(|&(a, b)| (u64::from(a), u64::from(b)));
+            let pairs: Vec<(u64, u64)> = pairs.collect();
+            if !pairs.is_empty() {
+                local.map(RefKind::Comm, IdMap::Sparse(List::new(pairs.as_slice())))?;
+            }
         }
         local.finish()
     }

@@ -37,6 +37,9 @@ const BEGINNINGS: [&str; 10] = [
     "__clone3",
 ];
 
+/// Files of runtimes of OpenMP, which call bodies of constructs by the recorder.
+const RUNTIMES: [&str; 3] = ["libgomp", "libomp", "libiomp5"];
+
 /// A path of the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RunContext {
@@ -76,6 +79,7 @@ impl UnifiedContexts {
             let pairs = unified.add(piece, names)?;
             unified.of_pieces.push(pairs);
         }
+        unified.add_constructs(names);
         unified.replaced.sort_unstable();
         unified.replaced.dedup();
         Ok(unified)
@@ -92,6 +96,8 @@ impl UnifiedContexts {
         let mut known: FxHashMap<(u16, u64), KnownFrames> = FxHashMap::default();
         // The context that callees of each node have as their caller.
         let mut outer: FxHashMap<PathId, Option<u32>> = FxHashMap::default();
+        // Callers of each node that is the recorder's or of a runtime which the recorder may have been called by.
+        let mut between: FxHashMap<PathId, Option<PathId>> = FxHashMap::default();
         let mut pairs = Vec::new();
         let (mut n_in_program, mut has_lines) = (0u64, false);
         for node in paths::of_file(&bytes) {
@@ -109,13 +115,46 @@ impl UnifiedContexts {
             for &(region, place) in frames.iter() {
                 at = Some(self.id(RunContext { parent: at, region, place }));
             }
-            outer.insert(node.id, at.filter(|_| parent.is_some() || !*is_beginning));
+            let file_name = modules.get(&place.0).map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+            let is_own = file_name == LIBRARY;
+            if is_own || RUNTIMES.iter().any(|runtime| file_name.starts_with(runtime)) {
+                between.insert(node.id, node.parent);
+            }
+            if is_own {
+                // What the recorder calls, the program or a runtime has called in truth.
+                let mut caller = node.parent;
+                while let Some(further) = caller.and_then(|caller| between.get(&caller)) {
+                    caller = *further;
+                }
+                outer.insert(node.id, caller.and_then(|caller| outer.get(&caller).copied().flatten()));
+            } else {
+                outer.insert(node.id, at.filter(|_| parent.is_some() || !*is_beginning));
+            }
             pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));
         }
         if 0 < n_in_program && !has_lines && !self.replaced.contains(&piece.program) {
             self.without_lines.insert(piece.program.clone());
         }
         Ok(pairs)
+    }
+
+    /// Adds the paths of constructs of OpenMP that no sample shows, since threads wait in them: where their calls are in the
+    /// code, on each path to it.
+    fn add_constructs(&mut self, names: &mut RegionNames) {
+        for (module, offset, region) in std::mem::take(&mut names.constructs) {
+            let Some(address) = names.symbols.address(&module, offset) else { continue };
+            let frames = self.frames(Some(&module), address, names).0;
+            let Some(&(outermost, _)) = frames.first() else { continue };
+            let callers = self.list.iter().filter(|context| context.region == outermost);
+            let callers: BTreeSet<Option<u32>> = callers.map(|context| context.parent).collect();
+            for caller in callers {
+                let mut at = caller;
+                for &(region, place) in &frames {
+                    at = Some(self.id(RunContext { parent: at, region, place }));
+                }
+                self.id(RunContext { parent: at, region, place: None });
+            }
+        }
     }
 
     /// The paths of a process's files by their numbers. Files that are not those that ran give no names.

@@ -13,6 +13,7 @@ mod names;
 mod notices;
 mod piece;
 mod symbols;
+mod teams;
 mod under_way;
 
 use crate::journal::{self, Entry};

@@ -6,9 +6,13 @@ use super::symbols::Symbols;
 use crate::io;
 use crate::journal::Entry;
 use crate::mpi::functions::functions;
+use crate::openmp::Construct;
 use ouzel_model::plain_name;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What GCC puts between the name of a function and the number of a body in it.
+const BODY_MARK: &str = "._omp_fn.";
 
 /// A region of the run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,6 +37,8 @@ pub(super) struct UnifiedRegions {
 /// The names met so far.
 #[derive(Debug, Default)]
 pub(super) struct RegionNames {
+    /// Constructs of OpenMP by the file and the offset of the call that begins each, and their regions.
+    pub constructs: BTreeSet<(String, u64, u64)>,
     pub symbols: Symbols,
     pub code: Code,
     list: Vec<RunRegion>,
@@ -68,7 +74,10 @@ impl RegionNames {
         let of_piece = |piece: &Piece| {
             let mut pairs = BTreeMap::new();
             for entry in &piece.entries {
-                if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
+                if let Entry::Construct { id, construct, offset, module } = entry {
+                    let region = self.construct(piece, *construct, (module, *offset));
+                    pairs.insert(u64::from(*id), region);
+                } else if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
                     pairs.insert(u64::from(number), self.recorded_id(region));
                 }
             }
@@ -87,6 +96,43 @@ impl RegionNames {
             if !same.contains(&id) {
                 same.push(id);
             }
+        }
+        id
+    }
+
+    /// The number of a construct of OpenMP. The function that compilers make of its body is that construct where samples
+    /// show it.
+    fn construct(&mut self, piece: &Piece, construct: Construct, (module, offset): (&str, u64)) -> u64 {
+        let body = self.symbols.find(module, offset).filter(|(name, ..)| name.contains(BODY_MARK));
+        let (function, file, line) = match &body {
+            Some(body) => body.clone(),
+            None => self.symbols.place(module, offset),
+        };
+        let own_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let at = match (line, function.is_empty()) {
+            (1.., _) => format!("{}:{line}", own_name(&file)),
+            (0, false) => function,
+            (0, true) if module.is_empty() => format!("{}+{offset:#x}", piece.program_name()),
+            (0, true) => format!("{}+{offset:#x}", own_name(module)),
+        };
+        let name = format!("{} @{at}", construct.name());
+        let (role, paradigm) = (construct.role(), Paradigm::OpenMp);
+        let id = self.id(RunRegion { name, file, line, role, paradigm });
+        let key = body.map(|(name, file, line)| {
+            let (role, paradigm) = (RegionRole::Function, Paradigm::User);
+            common_key(&RunRegion { name, file, line, role, paradigm })
+        });
+        match key {
+            Some(key) if construct.is_body() => {
+                let same = self.recorded.entry(key).or_default();
+                if !same.contains(&id) {
+                    same.push(id);
+                }
+            }
+            // The recorder has called it, or the code in front of it has ended in a jump.
+            Some(_) => {}
+            None if construct.is_body() => {}
+            None => drop(self.constructs.insert((module.to_owned(), offset, id))),
         }
         id
     }

@@ -70,6 +70,20 @@ impl Symbols {
         file.at(file.first.checked_add(offset)?)
     }
 
+    /// An offset from where a file is mapped, as the file counts addresses.
+    pub fn address(&mut self, module: &str, offset: u64) -> Option<u64> {
+        self.open(module)?.first.checked_add(offset)
+    }
+
+    /// The function, file and line that code at an offset from where a file is mapped was written in, also if it was inlined;
+    /// each is empty, or the line 0, if it is unknown.
+    pub fn place(&mut self, module: &str, offset: u64) -> Named {
+        let innermost = self.address(module, offset).and_then(|address| self.frames(module, address).pop());
+        let Some(SymbolFrame { name, place, .. }) = innermost else { return Named::default() };
+        let (file, line) = place.unwrap_or_default();
+        (name, file, line)
+    }
+
     /// The functions at an address as the file counts it, outermost first: more than one where calls are inlined. None
     /// without a name.
     pub fn frames(&mut self, module: &str, address: u64) -> Vec<SymbolFrame> {

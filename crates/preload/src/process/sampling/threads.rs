@@ -1,6 +1,6 @@
 //! Where the program begins threads: each is sampled from its begin to its end.
 
-use crate::next;
+use crate::{next, openmp};
 use std::ffi::{c_int, c_void};
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -9,12 +9,18 @@ type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 struct ThreadStart {
     function: Start,
     argument: *mut c_void,
+    /// Whether it is to wait in a runtime of OpenMP until it has work.
+    is_of_team: bool,
 }
 
 extern "C-unwind" fn begin(start: *mut c_void) -> *mut c_void {
     // SAFETY: the box that `pthread_create` below has made for this thread.
-    let ThreadStart { function, argument } = *unsafe { Box::from_raw(start.cast::<ThreadStart>()) };
+    let ThreadStart { function, argument, is_of_team } =
+        *unsafe { Box::from_raw(start.cast::<ThreadStart>()) };
     super::begin_thread();
+    if is_of_team {
+        openmp::begin_idle();
+    }
     function(argument)
 }
 
@@ -29,12 +35,13 @@ unsafe extern "C" fn pthread_create(
     if real.is_null() {
         return libc::EAGAIN;
     }
+    let is_of_team = openmp::creates_thread();
     if !super::is_on() {
         let arguments = [thread.addr(), attributes.addr(), function as *const () as usize, argument.addr()];
         // SAFETY: the caller's arguments.
         return unsafe { next::invoke(real, &arguments) };
     }
-    let start = Box::into_raw(Box::new(ThreadStart { function, argument }));
+    let start = Box::into_raw(Box::new(ThreadStart { function, argument, is_of_team }));
     let arguments = [thread.addr(), attributes.addr(), begin as *const () as usize, start.addr()];
     // SAFETY: the caller's arguments, but for the function, which calls the caller's with its argument.
     let result = unsafe { next::invoke(real, &arguments) };
