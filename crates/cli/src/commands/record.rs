@@ -39,8 +39,8 @@ Examples:
 
 A recording has samples of the call paths of all threads, the calls of MPI in C and Fortran (Open MPI,
 MPICH and libraries made from it), with messages, collective operations and communicators, calls of
-files and streams with their bytes, and the functions of code that is compiled with
--finstrument-functions (GCC, Clang, gfortran).
+files and streams with their bytes, OpenMP of programs compiled by GCC or gfortran, and the functions of
+code that is compiled with -finstrument-functions (GCC, Clang, gfortran).
 DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
 Standard output and the exit code are those of COMMAND. More: docs/record.md"
 )]
@@ -69,7 +69,7 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
 
-    /// Whether OpenMP is recorded: parallel regions with their teams, barriers, shared work, criticals, tasks (GCC)
+    /// Whether OpenMP of programs compiled by GCC is recorded: parallel regions, barriers, locks, tasks
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub openmp: Switch,
 
@@ -369,9 +369,7 @@ fn io() -> &'static str {
 /// What of OpenMP is recorded on this system.
 fn openmp() -> &'static str {
     match cfg!(target_arch = "x86_64") {
-        true => {
-            "parallel regions, teams, barriers, shared work, criticals and tasks of programs with GCC's runtime"
-        }
+        true => "parallel regions, teams, barriers, shared work, locks and tasks of programs compiled by GCC",
         false => "not on this processor: x86-64 alone",
     }
 }
