@@ -390,17 +390,7 @@ impl Entry {
                 put_number(to, offset);
                 put(to, module);
             }
-            Entry::Construct { id, construct, offset, module } => {
-                to.push_str("construct");
-                put_number(to, id);
-                put(to, construct.word());
-                put_number(to, offset);
-                put(to, module);
-            }
-            Entry::Team { id, number, slot } => {
-                to.push_str("team");
-                [id, number, slot].into_iter().for_each(|number| put_number(to, number));
-            }
+            Entry::Construct { .. } | Entry::Team { .. } => self.put_openmp(to),
             Entry::Communicator { .. } | Entry::CommunicatorName { .. } | Entry::Topology { .. } => {
                 self.put_communicator(to);
             }
@@ -466,6 +456,23 @@ impl Entry {
                 put(to, word);
                 numbers.into_iter().for_each(|number| put_number(to, number));
                 put_number(to, n);
+            }
+            _ => {}
+        }
+    }
+
+    fn put_openmp(&self, to: &mut String) {
+        match self {
+            Entry::Construct { id, construct, offset, module } => {
+                to.push_str("construct");
+                put_number(to, id);
+                put(to, construct.word());
+                put_number(to, offset);
+                put(to, module);
+            }
+            Entry::Team { id, number, slot } => {
+                to.push_str("team");
+                [id, number, slot].into_iter().for_each(|number| put_number(to, number));
             }
             _ => {}
         }

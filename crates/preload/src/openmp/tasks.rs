@@ -41,7 +41,6 @@ struct NewTask {
 const DETACH: usize = 1 << 13;
 
 #[unsafe(no_mangle)]
-#[expect(clippy::too_many_arguments, reason = "those of a function of the runtime")]
 unsafe extern "C-unwind" fn GOMP_task(
     body: Body,
     data: *mut c_void,

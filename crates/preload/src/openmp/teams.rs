@@ -38,14 +38,19 @@ struct Fork {
 
 /// Epochs of this process.
 static N_BEGUN: AtomicU32 = AtomicU32::new(0);
+/// Levels of teams in teams; in deeper ones, each team has an epoch of its own.
+const N_LEVELS: usize = 4;
 /// Teams that a thread remembers to belong to.
 const N_KNOWN: usize = 64;
 
 thread_local! {
     /// The team that this thread forks just now.
     static FORKING: Cell<*const Fork> = const { Cell::new(ptr::null()) };
-    /// The epoch of the teams that this thread has forked last.
-    static EPOCH: Cell<Option<u32>> = const { Cell::new(None) };
+    /// Teams that this thread is in.
+    static LEVEL: Cell<usize> = const { Cell::new(0) };
+    /// For each of these levels the epoch of the teams that this thread has forked last: runtimes keep threads of the
+    /// outermost teams, and those of inner ones are others.
+    static EPOCHS: Cell<[Option<u32>; N_LEVELS]> = const { Cell::new([None; N_LEVELS]) };
     /// Teams that this thread has written down that it belongs to, with the fork of the process and the place of the next.
     static KNOWN: RefCell<(u32, usize, [u32; N_KNOWN])> = const { RefCell::new((0, 0, [0; N_KNOWN])) };
 }
@@ -58,7 +63,11 @@ fn this_thread() -> usize {
 fn next_epoch() -> u32 {
     // The last number is used again: a team of it has no certain members.
     let epoch = N_BEGUN.fetch_add(1, Ordering::Relaxed).min(N_EPOCHS);
-    EPOCH.set(Some(epoch));
+    let mut epochs = EPOCHS.get();
+    if let Some(of_level) = epochs.get_mut(LEVEL.get()) {
+        *of_level = Some(epoch);
+    }
+    EPOCHS.set(epochs);
     epoch
 }
 
@@ -110,7 +119,7 @@ pub unsafe fn parallel(
         region,
         inner: inner.map(|construct| (construct, site.region(process, construct))),
         master: this_thread(),
-        epoch: AtomicU32::new(EPOCH.get().unwrap_or_else(next_epoch)),
+        epoch: AtomicU32::new(EPOCHS.get().get(LEVEL.get()).copied().flatten().unwrap_or_else(next_epoch)),
     };
     let around = FORKING.replace(&raw const fork);
     invoke(in_team as *const () as usize, (&raw const fork).addr());
@@ -128,12 +137,14 @@ unsafe extern "C-unwind" fn in_team(fork: *mut c_void) {
     let around = FORKING.replace(ptr::null());
     let is_recorded = process::is_on() && fork.process.is_current();
     let begun = if is_recorded { begin(fork) } else { None };
+    LEVEL.set(LEVEL.get() + 1);
     let around_body = sites::replace_body(fork.body as *const () as usize);
     depth::release();
     // SAFETY: the program's body with its data.
     unsafe { (fork.body)(fork.data) };
     depth::hold();
     sites::replace_body(around_body);
+    LEVEL.set(LEVEL.get() - 1);
     if let Some(begun) = begun.filter(|_| process::is_on()) {
         end(fork, &begun);
     }
