@@ -7,8 +7,14 @@
 //! as `\t`, `\n`, `\\`. Law: each entry is written with one system call when it becomes known, so a killed process
 //! loses none; a last line without its end is ignored. Unknown words are skipped and counted.
 
+mod fields;
+mod lines;
+#[cfg(test)]
+mod tests;
+
 use crate::openmp::Construct;
-use std::fmt::Write;
+use fields::{Fields, put, put_list, put_number};
+pub use lines::{IO_HANDLE_LINE_BYTES, function_line, io_handle_line, lost_line};
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -296,54 +302,6 @@ pub enum Uncounted {
         /// On this communicator.
         communicator: u32,
     },
-}
-
-fn put(line: &mut String, field: &str) {
-    line.push('\t');
-    for c in field.chars() {
-        match c {
-            '\t' => line.push_str("\\t"),
-            '\n' => line.push_str("\\n"),
-            '\\' => line.push_str("\\\\"),
-            c => line.push(c),
-        }
-    }
-}
-
-fn put_number(line: &mut String, number: impl std::fmt::Display) {
-    // Writing to a string cannot fail.
-    let _ = write!(line, "\t{number}");
-}
-
-fn put_list(line: &mut String, numbers: &[u32]) {
-    line.push('\t');
-    for (i, number) in numbers.iter().enumerate() {
-        let _ = write!(line, "{}{number}", if i == 0 { "" } else { "," });
-    }
-}
-
-fn taken(field: &str) -> String {
-    let mut text = String::with_capacity(field.len());
-    let mut chars = field.chars();
-    while let Some(c) = chars.next() {
-        text.push(match c {
-            '\\' => match chars.next() {
-                Some('t') => '\t',
-                Some('n') => '\n',
-                Some(other) => other,
-                None => '\\',
-            },
-            c => c,
-        });
-    }
-    text
-}
-
-fn list(field: &str) -> Option<Vec<u32>> {
-    if field.is_empty() {
-        return Some(Vec::new());
-    }
-    field.split(',').map(|number| number.parse().ok()).collect()
 }
 
 impl Entry {
@@ -654,99 +612,6 @@ impl Entry {
     }
 }
 
-struct Fields<'a>(std::str::Split<'a, char>);
-
-impl Fields<'_> {
-    fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
-        self.0.next()?.parse().ok()
-    }
-
-    fn text(&mut self) -> Option<String> {
-        self.0.next().map(taken)
-    }
-
-    fn communicator(&mut self) -> Option<Entry> {
-        Some(Entry::Communicator {
-            id: self.number()?,
-            parent: self.number()?,
-            sort: self.number()?,
-            nth: self.number()?,
-            first: self.number()?,
-            rank: self.number()?,
-            members: self.list()?,
-            others: self.list(),
-        })
-    }
-
-    fn unrecorded(&mut self) -> Option<Entry> {
-        let word = self.text()?;
-        let (communicator, peer, tag) = (self.number()?, self.number()?, self.number()?);
-        let what = match word.as_str() {
-            "sends" => Uncounted::Sends { communicator, peer, tag },
-            "receives" => Uncounted::Receives { communicator, peer, tag },
-            "collectives" => Uncounted::Collectives { communicator },
-            _ => return None,
-        };
-        Some(Entry::Unrecorded { what, n: self.number()? })
-    }
-
-    fn list(&mut self) -> Option<Vec<u32>> {
-        list(self.0.next()?)
-    }
-}
-
-/// Writes the line of [`Entry::Lost`] into a buffer, and returns it; nothing is allocated, so a signal handler may. The
-/// reason has no tabs and line ends, and is cut to the buffer.
-pub fn lost_line<'b>(buffer: &'b mut [u8], time_ns: u64, reason: &dyn std::fmt::Display) -> &'b [u8] {
-    let n_max = buffer.len();
-    let mut rest = &mut buffer[..n_max.saturating_sub(1)];
-    // What does not fit is cut.
-    let _ = std::io::Write::write_fmt(&mut rest, format_args!("lost\t{time_ns}\t{reason}"));
-    let n_left = rest.len();
-    let n = n_max.saturating_sub(1 + n_left);
-    if let Some(end) = buffer.get_mut(n) {
-        *end = b'\n';
-    }
-    &buffer[..(n + 1).min(n_max)]
-}
-
-/// Writes the line of [`Entry::Function`] into a buffer, and returns it; nothing is allocated.
-pub fn function_line(buffer: &mut [u8; 32], number: u32) -> &[u8] {
-    let n = buffer.len();
-    let mut rest = &mut buffer[..];
-    // A word and a number fit.
-    let _ = std::io::Write::write_fmt(&mut rest, format_args!("function\t{number}\n"));
-    let n_left = rest.len();
-    &buffer[..n - n_left]
-}
-
-/// Room for the line of a file with the longest name.
-pub const IO_HANDLE_LINE_BYTES: usize = 2 * 4096 + 64;
-
-/// Writes the line of [`Entry::IoHandle`] into a buffer, and returns it; nothing is allocated.
-pub fn io_handle_line<'b>(
-    buffer: &'b mut [u8; IO_HANDLE_LINE_BYTES],
-    (id, interface): (u32, u8),
-    file: &[u8],
-) -> &'b [u8] {
-    let n = buffer.len();
-    let mut rest = &mut buffer[..];
-    // The numbers fit in any case, and the end of the line does, since names are cut.
-    let _ = std::io::Write::write_fmt(&mut rest, format_args!("io-handle\t{id}\t{interface}\t"));
-    for byte in &file[..file.len().min(4096)] {
-        let written: &[u8] = match byte {
-            b'\t' => b"\\t",
-            b'\n' => b"\\n",
-            b'\\' => b"\\\\",
-            byte => std::slice::from_ref(byte),
-        };
-        let _ = std::io::Write::write_all(&mut rest, written);
-    }
-    let _ = std::io::Write::write_all(&mut rest, b"\n");
-    let n_left = rest.len();
-    &buffer[..n - n_left]
-}
-
 /// The entries of a journal, and how many complete lines were not understood.
 pub fn read(text: &str) -> (Vec<Entry>, u64) {
     let mut n_unknown = 0;
@@ -760,120 +625,4 @@ pub fn read(text: &str) -> (Vec<Entry>, u64) {
         }
     }
     (understood, n_unknown)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn examples() -> Vec<Entry> {
-        let text = || "a\tb\\n\n\\ é".to_owned();
-        vec![
-            Entry::Process { pid: 1, host: text(), boot: String::new(), program: text() },
-            Entry::Clock { monotonic_ns: 5, realtime_ns: u64::MAX },
-            Entry::Rank { rank: 0, size: 4, world: text(), library: "MPICH".into() },
-            Entry::Thread { slot: 3, tid: 9 },
-            Entry::Function { number: 17 },
-            Entry::Region { id: 1000, line: 0, name: text(), file: String::new() },
-            Entry::Loop { id: 1002, line: 7, name: text(), file: text() },
-            Entry::Address { id: 1001, offset: 1 << 40, module: text() },
-            Entry::Construct { id: 1003, construct: Construct::Critical, offset: 77, module: text() },
-            Entry::Team { id: 1 << 30, number: 2, slot: 5 },
-            Entry::Communicator {
-                id: 2,
-                parent: u32::MAX,
-                sort: u64::MAX,
-                nth: 4,
-                first: 7,
-                rank: 0,
-                members: vec![7, 1],
-                others: Some(vec![2]),
-            },
-            Entry::Communicator {
-                id: 3,
-                parent: 0,
-                sort: 0,
-                nth: 0,
-                first: 0,
-                rank: 1,
-                members: vec![],
-                others: None,
-            },
-            Entry::CommunicatorName { id: 2, name: text() },
-            Entry::Topology {
-                communicator: 2,
-                dimensions: vec![2, 3],
-                periods: vec![0, 1],
-                coordinates: vec![1, 2],
-            },
-            Entry::Window { id: 0, communicator: 2, nth: 1 },
-            Entry::Lost { time_ns: 8, reason: text() },
-            Entry::Recorded { start_ns: 5, stop_ns: u64::MAX },
-            Entry::Unrecorded { what: Uncounted::Sends { communicator: 1, peer: 2, tag: 3 }, n: 4 },
-            Entry::Unrecorded { what: Uncounted::Receives { communicator: 1, peer: 2, tag: 3 }, n: 4 },
-            Entry::Unrecorded { what: Uncounted::Collectives { communicator: 1 }, n: 4 },
-            Entry::End { time_ns: 9, how: "exit".into() },
-            Entry::Module { number: 3, build_id: "0a1b".into(), path: text() },
-            Entry::Sampler { hz: 200, source: "perf".into() },
-            Entry::Samples { n_due: 1, n_incomplete: 2, n_lost: 3, processor_ns: 1 << 40 },
-            Entry::IoHandle { id: 3, interface: 1, file: text() },
-            Entry::MpiFile { id: 16387, communicator: 2, file: text() },
-            Entry::Counters {
-                counted: "task-clock,cycles".into(),
-                absent: "instructions".into(),
-                error: 2,
-                is_user_only: true,
-            },
-            Entry::Memory,
-            Entry::Buffer { n_bytes: 1 << 20 },
-            Entry::CounterReads { n_calls: 3, n_read: 2, n_estimated: 1 },
-            Entry::Uncounted { tid: 9 },
-            Entry::LeftOut,
-            Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
-        ]
-    }
-
-    #[test]
-    fn what_is_written_is_read() {
-        let text: String = examples().iter().map(Entry::line).collect();
-        assert_eq!(text.lines().count(), examples().len());
-        assert_eq!(read(&text), (examples(), 0));
-    }
-
-    #[test]
-    fn a_journal_that_ends_anywhere_keeps_its_complete_lines() {
-        let text: String = examples().iter().map(Entry::line).collect();
-        for (end, _) in text.char_indices() {
-            let (entries, n_unknown) = read(&text[..end]);
-            let n_complete = text[..end].matches('\n').count();
-            assert_eq!((entries.len(), n_unknown), (n_complete, 0), "{end}");
-        }
-    }
-
-    #[test]
-    fn a_loss_is_written_without_allocation() {
-        let entry = Entry::Lost { time_ns: 12, reason: "the disk is full".into() };
-        assert_eq!(lost_line(&mut [0; 99], 12, &"the disk is full"), entry.line().as_bytes());
-        assert_eq!(lost_line(&mut [0; 12], 12, &"the disk is full"), b"lost\t12\tthe\n");
-    }
-
-    #[test]
-    fn functions_and_files_are_written_without_allocation() {
-        let function = Entry::Function { number: 931 };
-        assert_eq!(function_line(&mut [0; 32], 931), function.line().as_bytes());
-        let file = "a\tb\\n\n\\ é";
-        let handle = Entry::IoHandle { id: 3, interface: 1, file: file.to_owned() };
-        let mut buffer = [0; IO_HANDLE_LINE_BYTES];
-        assert_eq!(io_handle_line(&mut buffer, (3, 1), file.as_bytes()), handle.line().as_bytes());
-        let longest = io_handle_line(&mut buffer, (u32::MAX, 1), &[b'\n'; 5000]);
-        assert!(longest.ends_with(b"\\n\n"));
-    }
-
-    #[test]
-    fn unknown_lines_are_counted() {
-        assert_eq!(
-            read("future\t1\nthread\tx\t1\nthread\t1\t1\n"),
-            (vec![Entry::Thread { slot: 1, tid: 1 }], 2)
-        );
-    }
 }

@@ -268,7 +268,7 @@ impl RecordArgs {
     /// What was recorded, and what is missing.
     fn tell(&self, finished: &Finished) {
         for archive in &finished.archives {
-            for notice in &archive.notices {
+            for notice in archive.notices.iter().filter(|notice| notice.is_loss || !self.quiet) {
                 say(&notice.message);
             }
             if !self.quiet {

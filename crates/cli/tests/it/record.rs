@@ -126,7 +126,8 @@ fn the_report_of_a_recording_says_who_was_killed() {
     assert!(!output.status.success());
     let report = ran_on(&target, &["report"]);
     assert_eq!(report.code, Some(2), "{}", report.err);
-    let incomplete = report.out.split("The trace is incomplete:").nth(1).expect("it is on the page");
+    let words = report.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    let incomplete = words.split("The trace is incomplete:").nth(1).expect("it is on the page");
     assert!(incomplete.contains("rank 2 was killed by signal 9 after "), "{}", report.out);
     let info = json(&target, &["info"]);
     let found = info.to_string();
@@ -183,4 +184,33 @@ fn the_report_of_a_recording_finds_the_planted_fault() {
         found.push(findings.clone());
     }
     panic!("{found:?}");
+}
+
+/// Threads of one process, of which one works longest: the others wait for it at the barrier of their team.
+#[test]
+fn the_report_of_a_recording_names_uneven_threads() {
+    if !has_programs(&["gcc"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-threads");
+    let (program, target) = (scratch.0.join("openmp"), scratch.0.join("run"));
+    let mut compile = Command::new("gcc");
+    compile.args(["-O1", "-g", "-fopenmp", "-o"]).arg(&program);
+    compile.arg(workspace_root().join("zoo/record/openmp.c"));
+    assert!(compile.status().expect("the compiler is there").success());
+    let mut record = command();
+    record.args(["record", "--quiet", "-o"]).arg(&target).arg("--").arg(&program).args(["uneven", "20"]);
+    let output = record.output().expect("the binary is there");
+    assert!(output.status.success(), "{output:?}");
+    let waits = json(&target, &["waits"]);
+    let classes = waits["data"]["classes"].as_array().expect("classes");
+    assert!(
+        classes.iter().any(|class| class["class"] == "openmp_wait_at_barrier" && class["wait_ns"] != 0),
+        "{waits}"
+    );
+    let report = json(&target, &["report"]);
+    let first = &report["data"]["findings"][0];
+    assert_eq!(first["kind"], "load_imbalance", "{first}");
+    let title = first["title"].as_str().expect("a title");
+    assert!(title.ends_with(": threads of each process"), "{first}");
 }

@@ -13,8 +13,8 @@ use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
 use super::stages::{PhaseTimes, Stage};
-use super::threads::uneven;
-use super::waiting::{Theme, Waiting, takes_lock};
+use super::threads::{uneven, uneven_before};
+use super::waiting::{Theme, Waiting, joins_threads, takes_lock};
 use super::words::capitalised;
 use super::work::{iterations, range_of};
 use ouzel_model::units::{count, counted};
@@ -38,7 +38,35 @@ pub(super) fn synchronisations(cx: &Context<'_>) -> Vec<Draft> {
             by_path.entry(anchor.call_path).or_default().push(stage);
         }
     }
-    by_path.into_iter().map(|(path, stages)| synchronisation(cx, path, &stages)).collect()
+    let mut drafts: Vec<Draft> = Vec::new();
+    for (path, stages) in by_path {
+        let late = late_first_threads(cx, path, &stages);
+        // The barriers of one parallel region have one reason.
+        let is_new = |late: &Draft| drafts.iter().all(|other| other.path != late.path);
+        let draft = late.filter(is_new).unwrap_or_else(|| synchronisation(cx, path, &stages));
+        drafts.push(draft);
+    }
+    drafts
+}
+
+/// Where one process is recorded, its phases end at barriers of its threads: the first thread waits little there if it
+/// works longest, and the others wait for it.
+fn late_first_threads(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Option<Draft> {
+    if !cx.recorded.several_threads() || !joins_threads(cx, path) {
+        return None;
+    }
+    let (uneven, gain) = uneven_before(cx, path)?;
+    let draft = Draft {
+        saving: Saving::new("Spreading the work evenly over the threads would save"),
+        iterations: iterations(stages, |phase| u128::from(phase.busy.max.0)),
+        gain,
+        remedy: Vec::new(),
+        loss: gain,
+        assumption: "all threads of a process wait equally little there".to_owned(),
+        evidence: Vec::new(),
+        ..synchronisation(cx, path, stages)
+    };
+    Some(uneven.explain(cx, draft))
 }
 
 fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Draft {
@@ -91,7 +119,10 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         ),
         evidence: vec![if is_alone {
             Evidence::new(
-                "only one rank was recorded, so what it waits for is not known",
+                match cx.recorded.several_threads() && joins_threads(cx, path) {
+                    true => "the time of the first thread in the call, in which it also waits for others",
+                    false => "only one rank was recorded, so what it waits for is not known",
+                },
                 "Σ over phases of the time in the call",
                 values,
             )
@@ -229,7 +260,7 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         }
     }
     if waiting.theme == Theme::Threads
-        && let Some(uneven) = uneven(cx, waiting, draft.gain)
+        && let Some(uneven) = uneven(cx, waiting.main_path(), draft.gain)
     {
         return Some(uneven.explain(cx, draft));
     }

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Attributes reported for one finding.
 const MAX_ATTRIBUTES: usize = 3;
+/// Is high where much is done, and no reason why ranks or threads differ.
+const CALLS: &str = "visits";
 /// Least correlation of an attribute with the time of the ranks: half of the variation is shared.
 const MIN_CORRELATION: f64 = 0.7;
 
@@ -21,8 +23,11 @@ pub fn explain(findings: &mut [Finding], causes: &Causes) {
         let external = causes.external.causes.iter().filter(|cause| holds(&cause.region, path));
         let explaining = external.flat_map(|cause| &cause.explained_by).filter_map(differs);
         let between = explaining.take(MAX_ATTRIBUTES);
+        // Of regions within each other, the innermost says most.
         let internal = causes.internal.causes.iter().filter(|cause| holds(&cause.region, path));
-        let within = internal.flat_map(|cause| &cause.explained_by).take(MAX_ATTRIBUTES).map(is_high);
+        let internal = internal.max_by_key(|cause| cause.region.call_path.len()).into_iter();
+        let explaining = internal.flat_map(|cause| &cause.explained_by).filter(|by| by.attribute != CALLS);
+        let within = explaining.take(MAX_ATTRIBUTES).map(is_high);
         let evidence: Vec<Evidence> = between.chain(within).collect();
         finding.evidence.extend(evidence);
     }
@@ -83,7 +88,7 @@ fn is_high(by: &InRegion) -> Evidence {
         by.share_of_program.map(|share| quantity("share of the program", share, QuantityUnit::Ratio)),
     );
     Evidence::new(
-        format!("{} is high there", by.label),
+        format!("high there: {}", by.label),
         "means over ranks, and over the regions of lower classes; see Causes in docs/method.md",
         values,
     )

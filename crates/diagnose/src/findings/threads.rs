@@ -12,7 +12,6 @@
 use super::context::Context;
 use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
-use super::waiting::Waiting;
 use ouzel_analyses::call_path_profile::LocationProfile;
 use ouzel_analyses::semantics::Category;
 use ouzel_analyses::{owner, runs_on_cpu};
@@ -33,8 +32,7 @@ pub(super) struct UnevenThreads {
 }
 
 /// The work in the parallel region around a call in which threads wait, if it is uneven by at least half of `gain`.
-pub(super) fn uneven(cx: &Context<'_>, waiting: &Waiting<'_>, gain: u64) -> Option<UnevenThreads> {
-    let barrier = waiting.main_path();
+pub(super) fn uneven(cx: &Context<'_>, barrier: CallPathId, gain: u64) -> Option<UnevenThreads> {
     let mut callers: Vec<CallPathId> = cx.chain(barrier).skip(1).collect();
     callers.reverse();
     let threads: Vec<&LocationProfile> =
@@ -55,6 +53,21 @@ pub(super) fn uneven(cx: &Context<'_>, waiting: &Waiting<'_>, gain: u64) -> Opti
     let n_threads = teams.iter().map(Vec::len).max()?;
     let is_uneven = 0 < gain && gain <= (busiest - mean).saturating_mul(2);
     is_uneven.then(|| UnevenThreads { path: with_most(cx, team), busiest, mean, n_threads })
+}
+
+/// The same where the first threads come late to a barrier that ends their phases, and what the threads of a process would
+/// gain if they came to it at the same time, in ticks: the mean over all threads of their time in its region, at most.
+pub(super) fn uneven_before(cx: &Context<'_>, barrier: CallPathId) -> Option<(UnevenThreads, u64)> {
+    let uneven = uneven(cx, barrier, 1)?;
+    let region = cx.paths().region(barrier)?;
+    let threads = cx.profile.locations.iter().filter(|it| runs_on_cpu(cx.definitions, it.location));
+    let waited = |thread: &LocationProfile| -> u64 {
+        let rows = thread.rows.iter().filter(|row| cx.paths().region(row.call_path) == Some(region));
+        rows.map(|row| row.times.exclusive.0).sum()
+    };
+    let (sum, n) = threads.fold((0, 0), |(sum, n), thread| (sum + waited(thread), n + 1_u64));
+    let gain = sum.checked_div(n)?.min(uneven.busiest - uneven.mean);
+    Some((uneven, gain))
 }
 
 /// Time of each thread in code that is called from a region, wherever that is, or belongs to it.

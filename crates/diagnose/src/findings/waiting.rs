@@ -84,6 +84,11 @@ pub(super) fn takes_lock(cx: &Context<'_>, path: CallPathId) -> bool {
     cx.category(path, false) != Category::Computation && theme(cx, path, false) == Theme::Locks
 }
 
+/// Whether threads of a process wait for each other in a call path.
+pub(super) fn joins_threads(cx: &Context<'_>, path: CallPathId) -> bool {
+    cx.category(path, false) != Category::Computation && theme(cx, path, false) == Theme::Threads
+}
+
 /// Mean time of the outermost calls that wait, by theme and path.
 fn themes(cx: &Context<'_>, stage: &Stage) -> BTreeMap<Theme, BTreeMap<CallPathId, u64>> {
     let anchor = stage.anchor.map(|anchor| anchor.call_path);
