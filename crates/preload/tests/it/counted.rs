@@ -60,17 +60,8 @@ impl Counted {
                     Event::Metric(it) => {
                         let names = &classes[&it.metric];
                         assert_eq!(names.len(), it.values.iter().count());
-                        for (name, value) in names.iter().zip(it.values.iter()) {
-                            let of_metric: &mut Vec<u64> = values.entry(name.clone()).or_default();
-                            let before = of_metric.last().copied().unwrap_or(value.bits);
-                            if name != "resident_memory" {
-                                assert!(before <= value.bits, "{name}: {before}, then {}", value.bits);
-                                let region = open.last().cloned().unwrap_or_default();
-                                *counted.of_regions.entry((region, name.clone())).or_default() +=
-                                    value.bits - before;
-                            }
-                            of_metric.push(value.bits);
-                        }
+                        let region: &str = open.last().map_or("", |region: &String| region);
+                        counted.add(region, names, it.values.iter().map(|it| it.bits), &mut values);
                     }
                     _ => {}
                 }
@@ -79,6 +70,25 @@ impl Counted {
             counted.n_samples.push(n_samples);
         }
         counted
+    }
+
+    /// Adds values of metrics to those before; what they have grown by belongs to the region.
+    fn add(
+        &mut self,
+        region: &str,
+        metrics: &[String],
+        new: impl Iterator<Item = u64>,
+        values: &mut BTreeMap<String, Vec<u64>>,
+    ) {
+        for (metric, value) in metrics.iter().zip(new) {
+            let of_metric = values.entry(metric.clone()).or_default();
+            let before = of_metric.last().copied().unwrap_or(value);
+            if metric != "resident_memory" {
+                assert!(before <= value, "{metric}: {before}, then {value}");
+                *self.of_regions.entry((region.to_owned(), metric.clone())).or_default() += value - before;
+            }
+            of_metric.push(value);
+        }
     }
 
     fn gain(&self, location: usize, metric: &str) -> u64 {
