@@ -97,7 +97,9 @@ fn with_most(cx: &Context<'_>, team: CallPathId) -> CallPathId {
     loop {
         let own = work(at);
         let callees = paths.paths().filter(|&path| path != at && paths.parent(path) == at);
-        let is_most = |&path: &CallPathId| own * MOST.0 <= work(path) * MOST.1;
+        // Code of a file without symbols has no name to act on.
+        let has_name = |path: CallPathId| cx.names(path).last().is_some_and(|name| !name.starts_with('['));
+        let is_most = |&path: &CallPathId| own * MOST.0 <= work(path) * MOST.1 && has_name(path);
         match callees.filter(|path| 0 < own && is_most(path)).min() {
             Some(callee) => at = callee,
             None => return at,

@@ -6,7 +6,8 @@
 //! Law: reading allocates nothing and takes no lock, so a signal handler may; a file of ours is read only where it
 //! still is the counter's, since a program may close all files and open its own under the same numbers.
 
-use super::{Process, errno};
+use super::Process;
+use super::perf::{EXCLUDE_KERNEL, PerfAttributes};
 use crate::clock;
 use ouzel_otf2::records::enums::Type;
 use ouzel_otf2::records::event::Metric;
@@ -90,29 +91,9 @@ struct PerfGroup {
     places: Vec<usize>,
 }
 
-/// The first version of the kernel's `perf_event_attr`.
-#[repr(C)]
-struct PerfAttributes {
-    kind: u32,
-    n_bytes: u32,
-    config: u64,
-    period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const CLOSE_ON_EXEC: usize = 8;
 /// The group at once, with the times that it was enabled and that it counted.
 const READ_FORMAT: u64 = 1 | 2 | 8;
 const GET_ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
-/// Files of counters are behind those of programs, which count on small numbers.
-const FIRST_FILE: i32 = 500;
 /// Number of counters, and two times.
 const HEAD: usize = 3;
 
@@ -137,34 +118,13 @@ impl PerfFile {
 /// Opens a counter of this thread in the group of a file, or in one of its own; nothing for those that need no file.
 fn open(counter: &Counter, group: i32, flags: u64) -> Result<Option<PerfFile>, i32> {
     let CounterSource::Perf(kind, config) = counter.source else { return Ok(None) };
-    let attributes = PerfAttributes {
-        kind,
-        n_bytes: size_of::<PerfAttributes>() as u32,
-        config,
-        period: 0,
-        sample_type: 0,
-        read_format: READ_FORMAT,
-        flags: flags | EXCLUDE_HYPERVISOR,
-        wakeup_events: 0,
-        breakpoint: 0,
-        config1: 0,
-    };
-    // SAFETY: the kernel reads as many bytes as the attributes say; this thread on any processor.
-    let file = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, group, CLOSE_ON_EXEC)
-    };
-    let file = i32::try_from(file).ok().filter(|&file| 0 <= file).ok_or_else(errno)?;
-    // SAFETY: an open file; the copy is closed when another program is run.
-    let behind = unsafe { libc::fcntl(file, libc::F_DUPFD_CLOEXEC, FIRST_FILE) };
-    let kept = if behind < 0 { file } else { behind };
-    if kept != file {
-        // SAFETY: the copy stays.
-        unsafe { libc::syscall(libc::SYS_close, file) };
-    }
+    let attributes =
+        PerfAttributes { kind, config, read_format: READ_FORMAT, flags, ..PerfAttributes::default() };
+    let file = attributes.open(group)?;
     let mut id = 0_u64;
     // SAFETY: the kernel writes one number.
-    unsafe { libc::ioctl(kept, GET_ID, &raw mut id) };
-    Ok(Some(PerfFile { file: kept, id }))
+    unsafe { libc::ioctl(file, GET_ID, &raw mut id) };
+    Ok(Some(PerfFile { file, id }))
 }
 
 /// The counters of one thread.

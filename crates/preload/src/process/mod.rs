@@ -11,6 +11,7 @@ pub mod counters;
 pub mod descriptors;
 mod instrumented;
 mod mapping;
+mod perf;
 pub mod regions;
 #[cfg_attr(not(target_arch = "x86_64"), path = "no_sampling.rs")]
 pub mod sampling;

@@ -4,6 +4,7 @@
 //! replaced this one, nor to a thread whose handler is gone. It does not queue either.
 
 use crate::process::errno;
+use crate::process::perf::{DISABLED, EXCLUDE_KERNEL, PerfAttributes};
 use ouzel_recording::journal::Entry;
 use std::ptr;
 
@@ -22,21 +23,6 @@ pub enum ThreadTimer {
     Posix(libc::timer_t),
 }
 
-/// The first version of the kernel's `perf_event_attr`.
-#[repr(C)]
-struct PerfAttributes {
-    kind: u32,
-    n_bytes: u32,
-    config: u64,
-    period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint: u32,
-    config1: u64,
-}
-
 #[repr(C)]
 struct Owner {
     kind: i32,
@@ -45,17 +31,11 @@ struct Owner {
 
 const SOFTWARE: u32 = 1;
 const TASK_CLOCK: u64 = 1;
-const DISABLED: u64 = 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const CLOSE_ON_EXEC: usize = 8;
 const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
 const SET_SIGNAL: i32 = 10;
 const SET_OWNER: i32 = 15;
 const OWNER_THREAD: i32 = 0;
-/// Files of timers are behind those of programs, which count on small numbers.
-const FIRST_FILE: i32 = 500;
 
 fn thread_id() -> i32 {
     // SAFETY: no arguments.
@@ -77,28 +57,13 @@ impl ThreadTimer {
     fn start_perf(period_ns: u64, flags: u64) -> Result<Self, i32> {
         let attributes = PerfAttributes {
             kind: SOFTWARE,
-            n_bytes: size_of::<PerfAttributes>() as u32,
             config: TASK_CLOCK,
             period: period_ns,
-            sample_type: 0,
-            read_format: 0,
-            flags: flags | DISABLED | EXCLUDE_HYPERVISOR,
+            flags: flags | DISABLED,
             wakeup_events: 1,
-            breakpoint: 0,
-            config1: 0,
+            ..PerfAttributes::default()
         };
-        // SAFETY: the kernel reads as many bytes as the attributes say; this thread on any processor, no group.
-        let file = unsafe {
-            libc::syscall(libc::SYS_perf_event_open, &raw const attributes, 0, -1, -1, CLOSE_ON_EXEC)
-        };
-        let file = i32::try_from(file).ok().filter(|&file| 0 <= file).ok_or_else(errno)?;
-        // SAFETY: an open file; the copy is closed when another program is run.
-        let behind = unsafe { libc::fcntl(file, libc::F_DUPFD_CLOEXEC, FIRST_FILE) };
-        let kept = if behind < 0 { file } else { behind };
-        if kept != file {
-            // SAFETY: the copy stays.
-            unsafe { libc::syscall(libc::SYS_close, file) };
-        }
+        let kept = attributes.open(-1)?;
         let timer = ThreadTimer::Perf(kept);
         let owner = Owner { kind: OWNER_THREAD, id: thread_id() };
         // SAFETY: an open file, and arguments as each command takes them.
