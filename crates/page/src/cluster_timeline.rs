@@ -244,7 +244,7 @@ fn caption(pictures: &Pictures<'_>, shown: &[Shown]) -> Markup {
     html! {
         "Each band is one cluster and shows the rank that represents it; its height is log₂(size + 1). "
         @if shown.is_empty() {
-            "No call path is significant, so everything is grey."
+            "No call path is significant. "
         } @else {
             "Numbers and colours mark the significant call paths in the legend; everything else is grey. "
         }

@@ -31,7 +31,7 @@ pub fn list(findings: &[Finding], maps: &[Option<String>], asked: &Asked) -> Mar
                     div.gain {
                         @if is_loss {
                             b { "−" (units::time(finding.gain_ns)) }
-                            @if finding.band_ns != 0 { span.soft { (units::band(finding.band_ns)) } }
+                            @if finding.band_ns != 0 { span.soft { (units::band(finding.band_ns)) } br; }
                             span.soft { (units::percent(Some(finding.gain_fraction))) " of the run" }
                             (meter(finding.gain_fraction))
                         }
