@@ -159,6 +159,19 @@ impl Trace {
         names.unwrap_or_default().iter().map(|name| self.counter(name)).collect()
     }
 
+    /// The metrics of these names, whether they are counters or not.
+    pub(crate) fn metrics_named(&self, names: Option<Vec<String>>) -> PyResult<Vec<MetricId>> {
+        let metrics = &self.inner.definitions().metrics;
+        let find = |name: &String| {
+            let found = metrics.iter().position(|metric| *metric.name == **name);
+            found.map(MetricId::from_index).ok_or_else(|| {
+                let there: Vec<&str> = metrics.iter().map(|metric| &*metric.name).collect();
+                errors::invalid(format!("no metric is called {name:?}; the trace has: {}", there.join(", ")))
+            })
+        };
+        names.unwrap_or_default().iter().map(find).collect()
+    }
+
     /// The counter of this name.
     pub(crate) fn counter(&self, name: &str) -> PyResult<MetricId> {
         let metrics = &self.inner.definitions().metrics;

@@ -10,6 +10,7 @@ use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix as CommMatrixAnalysis, Expansion};
 use ouzel::analyses::comm_over_time::CommOverTime;
+use ouzel::analyses::counters_over_time::CountersOverTime;
 use ouzel::analyses::flat_profile::flat_profile;
 use ouzel::analyses::idle::{IDLE, IdleRegions, MPI_WAITS, idle_time};
 use ouzel::analyses::imbalance::imbalance;
@@ -76,6 +77,16 @@ impl Trace {
         let (by, per) = (by_what(by)?, per_what(per)?);
         self.table(py, |trace, options| {
             Ok(trace.ask(MetricProfile, options)?.map(|profile| profile.table(trace.definitions(), by, per)))
+        })
+    }
+
+    #[doc = prose!("Trace.counters_over_time")]
+    #[pyo3(signature = (metrics=None, *, bins=50))]
+    fn counters_over_time(&self, py: Python<'_>, metrics: Option<Vec<String>>, bins: i64) -> PyResult<Table> {
+        let (n_bins, chosen) = (arguments::bins(bins, "bins")?, self.metrics_named(metrics)?);
+        self.table(py, |trace, options| {
+            let in_bins = |grid| CountersOverTime::new(grid, chosen.clone());
+            Ok(trace.ask_in_bins(n_bins, in_bins, options)?.map(|output| output.table(trace.definitions())))
         })
     }
 

@@ -21,6 +21,7 @@ QUESTIONS = {
     "flat_profile": lambda t: t.flat_profile(),
     "call paths": lambda t: t.profile(by="call_path", per="location"),
     "metric_profile": lambda t: t.metric_profile(per="rank"),
+    "counters_over_time": lambda t: t.counters_over_time(bins=5),
     "time_profile": lambda t: t.time_profile(7),
     "comm_matrix": lambda t: t.comm_matrix(collectives=True),
     "message_histogram": lambda t: t.message_histogram(),

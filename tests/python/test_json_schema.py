@@ -35,6 +35,7 @@ CALLS = {
     "messages": [[], ["--log"], ["--time", "..1us"]],
     "comm-by-process": [[], ["--unit", "messages", "--collectives"]],
     "comm-over-time": [[], ["--unit", "messages", "--bins", "3"]],
+    "counters-over-time": [[], ["--bins", "3", "--time", "1ms..2ms"]],
     "breakdown": [[], ["--ranks", "0"], ["--host-code", "never"]],
     "imbalance": [[], ["--call-paths"]],
     "idle": [[], ["--per", "location"], ["--by", "cause"]],

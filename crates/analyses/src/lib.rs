@@ -15,6 +15,7 @@ pub mod clock_repair;
 pub mod comm_matrix;
 pub mod comm_over_time;
 pub mod communication_totals;
+pub mod counters_over_time;
 pub mod critical_path;
 pub mod flat_profile;
 #[cfg(test)]

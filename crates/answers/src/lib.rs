@@ -16,6 +16,7 @@ mod comm_over_time;
 mod compare;
 mod convert;
 mod correlate;
+mod counters_over_time;
 mod coverage;
 mod critical_path;
 mod efficiency;
@@ -53,6 +54,7 @@ pub use correlate::{
     CorrelateAnswer, CorrelatedAxis, CorrelatedTopology, PlacedAnswer, PlacedMetric, PlacedTopology,
     PlacedView, ReferenceView,
 };
+pub use counters_over_time::{CounterOverTime, CountersOverTimeAnswer};
 pub use coverage::{ProfileCoverage, TraceCoverage};
 pub use critical_path::{CriticalPathAnswer, CriticalPathBound, DeviceWhatIf};
 pub use efficiency::{

@@ -16,7 +16,15 @@ const GROUPS: [Group; 8] = [
     Group { question: "How are functions and loops recorded?", commands: &["cc", "f90", "instrument"] },
     Group {
         question: "Where does the time go?",
-        commands: &["profile", "time-profile", "timeline", "calls", "call-tree", "kernels"],
+        commands: &[
+            "profile",
+            "time-profile",
+            "counters-over-time",
+            "timeline",
+            "calls",
+            "call-tree",
+            "kernels",
+        ],
     },
     Group {
         question: "Why is it lost, and what would a change gain?",

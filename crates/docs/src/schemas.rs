@@ -57,6 +57,7 @@ pub fn all(rows: &Rows) -> Result<Schemas> {
         ("compare", Of::Trace, shape::<CompareForms>()),
         ("convert", Of::Both, shape::<ConvertAnswer>()),
         ("correlate", Of::Profile, shape::<CorrelateAnswer>()),
+        ("counters-over-time", Of::Trace, shape::<CountersOverTimeAnswer>()),
         ("critical-path", Of::Trace, shape::<CriticalPathAnswer>()),
         ("efficiency", Of::Trace, shape::<EfficiencyAnswer>()),
         ("idle", Of::Trace, shape::<IdleForms>()),

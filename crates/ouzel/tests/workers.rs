@@ -4,6 +4,7 @@ use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
 use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
 use ouzel::analyses::comm_over_time::CommOverTime;
+use ouzel::analyses::counters_over_time::CountersOverTime;
 use ouzel::analyses::inventory::Inventory;
 use ouzel::analyses::message_histogram::MessageHistogram;
 use ouzel::analyses::message_waits::LateMessages;
@@ -106,6 +107,10 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("late_messages", text(&trace.ask(late, options))),
         ("time_profile", text(&trace.ask_in_bins(n_bins, TimeProfile::new, options))),
         ("comm_over_time", text(&trace.ask_in_bins(n_bins, CommOverTime::new, options))),
+        (
+            "counters_over_time",
+            text(&trace.ask_in_bins(n_bins, |grid| CountersOverTime::new(grid, Vec::new()), options)),
+        ),
         ("critical_path", text(&trace.critical_path(options))),
         ("lateness", text(&trace.lateness(options))),
         ("efficiency", text(&trace.efficiency(&of_segments, options))),

@@ -666,6 +666,14 @@ class Trace:
         """
     def metric_profile(self, *, by: _By = "region", per: _Per = "total") -> Table:
         """Inclusive and exclusive increments of each counter, in its own unit; no rows if there are no counters."""
+    def counters_over_time(self, metrics: Sequence[str] | None = None, *, bins: int = 50) -> Table:
+        """What counters gained, and what other metrics were, in each of ``bins`` bins over the run.
+
+        One row for each bin of each metric. ``gain``: of a counter, summed over locations; what it gained between two
+        readings is spread evenly over the time between them. ``least``, ``greatest``: of another metric, whose value
+        holds until the next one at its location. ``metrics``: names of those to be shown; by default all. Raises
+        ``ValueError`` for an unknown metric.
+        """
     def flat_profile(
         self, metrics: _Names | None = None, *, by: _By = "region", per_process: bool = False
     ) -> Table:

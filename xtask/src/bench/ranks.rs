@@ -41,6 +41,7 @@ const COMMANDS: &[&[&str]] = &[
     &["messages"],
     &["comm-by-process", "--plot", "comm-by-process.svg"],
     &["comm-over-time", "--plot", "comm-over-time.svg"],
+    &["counters-over-time"],
     &["breakdown", "--plot", "breakdown.svg"],
     &["imbalance", "--plot", "imbalance.svg"],
     &["idle", "--plot", "idle.svg"],

@@ -67,6 +67,7 @@ const COMMANDS: &[(&str, Shape)] = &[
     ("messages TRACE --format json", Shape::Json),
     ("time-profile TRACE --format json", Shape::Json),
     ("comm-over-time TRACE --format json", Shape::Json),
+    ("counters-over-time TRACE --format json", Shape::Json),
     ("comm-by-process TRACE --format json", Shape::Json),
     ("imbalance TRACE --format json", Shape::Json),
     ("critical-path TRACE --format json", Shape::Json),

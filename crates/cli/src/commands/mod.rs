@@ -16,6 +16,7 @@ mod compare;
 mod completions;
 mod convert;
 mod correlate;
+mod counters_over_time;
 mod critical_path;
 mod efficiency;
 mod help;
@@ -73,6 +74,7 @@ pub const COMMANDS: &[Command] = &[
     messages::COMMAND,
     comm_by_process::COMMAND,
     comm_over_time::COMMAND,
+    counters_over_time::COMMAND,
     breakdown::COMMAND,
     imbalance::COMMAND,
     idle::COMMAND,

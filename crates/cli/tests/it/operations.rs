@@ -1,6 +1,7 @@
 //! The operations: their numbers are consistent with each other and the profile, and empty answers are reported.
 
 use crate::run::{Scratch, json, ran_on, testdata};
+use ouzel_testkit::synth::{self, Counters, SynthOptions};
 use serde_json::Value;
 
 fn integers(value: &Value) -> Vec<u64> {
@@ -82,6 +83,37 @@ fn the_matrix_has_what_ranks_send_and_receive() {
         json(&testdata("pmpi-jacobi"), &["comm-matrix", "--unit", "messages", "--dense"])["data"].take();
     let neighbours = |rank: usize| integers(&data["matrix"][rank]).iter().filter(|n| 0 < **n).count();
     assert_eq!((0..9).map(neighbours).collect::<Vec<_>>(), [2, 3, 2, 3, 4, 3, 2, 3, 2]);
+}
+
+#[test]
+fn counters_gain_in_bins_what_they_gain_in_calls() {
+    let scratch = Scratch::new("counters-over-time");
+    let trace = scratch.0.join("trace");
+    let options =
+        SynthOptions { n_events: 20_000, n_ranks: 4, counters: Counters::On, ..SynthOptions::default() };
+    synth::write_archive(&trace, &options).expect("the archive can be written");
+    let gains = |words: &[&str]| -> Vec<(String, u64)> {
+        let words = [&["counters-over-time"], words].concat();
+        let data = json(&trace, &words)["data"].take();
+        let counters = data["counters"].as_array().unwrap().iter();
+        counters.map(|each| (each["metric"].as_str().unwrap().to_owned(), sum(&each["gain"]))).collect()
+    };
+    let whole = gains(&[]);
+    let names: Vec<&str> = whole.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["PAPI_TOT_CYC", "PAPI_TOT_INS"]);
+    for bins in ["1", "7", "1000"] {
+        assert_eq!(gains(&["--bins", bins]), whole, "{bins} bins");
+    }
+    let (low, high) = (gains(&["--ranks", "0-1"]), gains(&["--ranks", "2-3"]));
+    let both = low.iter().zip(&high).map(|((name, a), (_, b))| (name.clone(), a + b));
+    assert_eq!(both.collect::<Vec<_>>(), whole);
+    assert_eq!(gains(&["--metric", "*_INS"]), whole[1..]);
+    // Ranks are in some call from their first event to their last.
+    let profile = json(&trace, &["profile", "--metric", "PAPI_*", "--top", "0"])["data"].take();
+    for (name, gain) in &whole {
+        let key = format!("{name}_exclusive");
+        assert_eq!(column(&profile["rows"], &key).iter().sum::<u64>(), *gain, "{name}");
+    }
 }
 
 #[test]

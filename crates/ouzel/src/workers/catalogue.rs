@@ -6,6 +6,7 @@ use ouzel_analyses::clock_repair::ClockRepairs;
 use ouzel_analyses::comm_matrix::CommMatrix;
 use ouzel_analyses::comm_over_time::CommOverTime;
 use ouzel_analyses::communication_totals::Communication;
+use ouzel_analyses::counters_over_time::CountersOverTime;
 use ouzel_analyses::critical_path::PathCalls;
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::message_histogram::MessageHistogram;
@@ -35,6 +36,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<CommOverTime>();
     catalogue.add::<Communication>();
     catalogue.add::<ContextTreesFold>();
+    catalogue.add::<CountersOverTime>();
     catalogue.add::<Inventory>();
     catalogue.add::<LateMessages>();
     catalogue.add::<MessageHistogram>();

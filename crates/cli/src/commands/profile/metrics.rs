@@ -1,8 +1,8 @@
-//! The counters that were asked for.
+//! The counters and other metrics that were asked for.
 
 use crate::commands::N_NEAR;
 use anyhow::bail;
-use ouzel::model::{Definitions, MetricId, did_you_mean, near_names};
+use ouzel::model::{Definitions, Metric, MetricId, did_you_mean, near_names};
 use wildmatch::WildMatch;
 
 /// The counters whose names match one of `patterns`.
@@ -10,20 +10,37 @@ use wildmatch::WildMatch;
 /// # Errors
 /// If a pattern matches none; the message lists the counters.
 pub fn chosen(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<Vec<MetricId>> {
-    let counters = || {
-        let metrics = definitions.metrics.iter().enumerate().filter(|(_, metric)| metric.is_counter());
+    matching(definitions, patterns, "counter", Metric::is_counter)
+}
+
+/// The metrics of any kind whose names match one of `patterns`; none if there are no patterns.
+///
+/// # Errors
+/// If a pattern matches none; the message lists the metrics.
+pub fn of_any_kind(definitions: &Definitions, patterns: &[String]) -> anyhow::Result<Vec<MetricId>> {
+    matching(definitions, patterns, "metric", |_| true)
+}
+
+fn matching(
+    definitions: &Definitions,
+    patterns: &[String],
+    kind: &str,
+    is_meant: fn(&Metric) -> bool,
+) -> anyhow::Result<Vec<MetricId>> {
+    let meant = || {
+        let metrics = definitions.metrics.iter().enumerate().filter(|(_, metric)| is_meant(metric));
         metrics.map(|(i, metric)| (MetricId::from_index(i), &*metric.name))
     };
     let mut chosen = Vec::new();
     for text in patterns {
         let pattern = WildMatch::new(text);
         let before = chosen.len();
-        chosen.extend(counters().filter(|(_, name)| pattern.matches(name)).map(|(id, _)| id));
+        chosen.extend(meant().filter(|(_, name)| pattern.matches(name)).map(|(id, _)| id));
         if before == chosen.len() {
-            let names: Vec<&str> = counters().map(|(_, name)| name).collect();
+            let names: Vec<&str> = meant().map(|(_, name)| name).collect();
             let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             let near = did_you_mean(&near_names(text, names, N_NEAR));
-            bail!("no counter matches {text:?}{near}; the trace has: {there}");
+            bail!("no {kind} matches {text:?}{near}; the trace has: {there}");
         }
     }
     chosen.sort_unstable();
