@@ -5,6 +5,7 @@ import { bindKeys, KEYS } from "./keys.ts";
 import { Guide } from "./panels/guide.tsx";
 import { Choice } from "./panels/panel.tsx";
 import { Deck } from "./deck.tsx";
+import { SearchRegions } from "./found.tsx";
 import { useStore } from "./state/answer.ts";
 import type { Depth, State } from "./state/state.ts";
 import { Timeline } from "./timeline/panel.tsx";
@@ -109,7 +110,7 @@ function Banner({ text }: { text: string }) {
 
 function Tools() {
   const store = useStore();
-  const { depth, colour, order, search, messages, critical_path, metric, threads, waits, track, align } = store.state.value;
+  const { depth, colour, order, messages, critical_path, metric, threads, waits, track, counters, align } = store.state.value;
   const orders: [string, string][] = [["rank", "rank"]];
   if (1 < store.meta.locations.length) orders.push(["cluster", "cluster"]);
   orders.push(["exclusive_ns", "time"]);
@@ -128,8 +129,9 @@ function Tools() {
       {store.meta.abilities["messages"] !== false && <label class="check"><input type="checkbox" checked={messages} onChange={() => store.set({ messages: !messages })} />messages</label>}
       {store.meta.abilities["waits"] !== false && <label class="check" title="The longest waits of each rank, and who is late"><input type="checkbox" checked={waits} onChange={() => store.set({ waits: !waits })} />waits</label>}
       {store.meta.abilities["messages"] !== false && <Choice label="Below" value={track} options={[["none", "nothing"], ["bytes", "bytes sent"], ["messages", "messages sent"]]} onChange={(value) => store.set({ track: value })} />}
+      {store.meta.abilities["counters"] === true && <label class="check" title="Counters and other metrics over time, below"><input type="checkbox" checked={counters} onChange={() => store.set({ counters: !counters })} />counters</label>}
       <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>
-      <input type="search" id="search" placeholder="Search regions  /" aria-label="Search regions" value={search} onInput={(event) => store.set({ search: event.currentTarget.value })} />
+      <SearchRegions />
     </div>
   );
 }

@@ -76,7 +76,7 @@ function Exports({ of }: { of: View }) {
   };
   return (
     <div class="exports" aria-label="Export">
-      {([["CSV", of, "csv"], ["SVG", of, "svg"], ["PNG", "timeline", "png"]] as const).map(([name, which, kind]) => (
+      {([["CSV", of, "csv"], ["SVG", of, "svg"], ["PNG", of, "png"], ["Timeline", "timeline", "png"]] as const).map(([name, which, kind]) => (
         <button class="plain" key={name} disabled={busy} title={`${VIEW_TITLES[which]} as ${name}`} onClick={() => void save(which, kind)}>{name}</button>
       ))}
     </div>

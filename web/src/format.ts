@@ -41,6 +41,11 @@ export function percent(part: number): string {
   return `${(100 * part).toFixed(1)} %`;
 }
 
+/** A text whose numbers stay with their units when lines are broken. */
+export function unbroken(text: string): string {
+  return text.replace(/(\d) (%|[µnm]?s)(?![A-Za-z])/g, "$1\u00a0$2");
+}
+
 /** Any quantity by its unit as answers name it. */
 export function quantity(value: number, unit: string): string {
   switch (unit) {

@@ -17,6 +17,8 @@ export const KEYS: [string, string][] = [
   ["1 … 9", "depth of calls"],
   ["Q", "depth: automatic or leaf; Shift + A: automatic"],
   ["C", "rows by rank or by cluster"],
+  ["X", "open or close all clusters"],
+  ["E", "calls of the first marked rank, or none"],
   ["M", "messages"],
   ["P", "critical path"],
   ["F", "timeline alone, or with a panel"],
@@ -63,6 +65,12 @@ function escape(store: Store, event: KeyboardEvent): void {
   store.set({ brush_ns: null, search: "" });
 }
 
+/** The first rank that is marked, or of all. */
+function firstRank(store: Store): number | null {
+  const ranks = store.meta.locations.flatMap(({ rank }) => (rank !== null && (store.ranks?.has(rank) ?? true) ? [rank] : []));
+  return ranks.length === 0 ? null : ranks.reduce((a, b) => Math.min(a, b));
+}
+
 function actionsOf(store: Store, view: TimelineView, x: () => number): Record<string, (event: KeyboardEvent) => void> {
   const state = () => store.state.value;
   const zoomIn = () => zoomAt(view, 0.7, x());
@@ -81,6 +89,8 @@ function actionsOf(store: Store, view: TimelineView, x: () => number): Record<st
     Backspace: () => store.back(),
     KeyN: (event) => stepFinding(store, event.shiftKey ? -1 : 1),
     KeyC: () => store.set({ order: state().order === "cluster" ? "rank" : "cluster" }),
+    KeyX: () => (view.open.value = view.open.value.size === 0 ? new Set((view.clusters.value ?? []).map((each) => each.cluster)) : new Set()),
+    KeyE: () => store.set({ expanded: state().expanded === null ? firstRank(store) : null }),
     KeyM: () => store.set({ messages: !state().messages }),
     KeyP: () => store.set({ critical_path: !state().critical_path }),
     KeyQ: () => store.set({ depth: state().depth === "auto" ? "leaf" : "auto" }),

@@ -11,7 +11,8 @@ import { fromHash } from "./state/hash.ts";
 import { Store } from "./state/store.ts";
 
 const pending = new Pending();
-const root = document.getElementById("ouzel") ?? document.body;
+// An id of its own: an element called `ouzel` would be `window.ouzel` until the script runs.
+const root = document.getElementById("page") ?? document.body;
 const api = install(pending);
 
 /** Where the answers come from, and for a frame, which has no address, the state to begin with as a hash. */

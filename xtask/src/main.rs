@@ -42,7 +42,7 @@ usage: cargo xtask <chore>
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   dist ...         the archive, the packages and checksums that are handed to users; --help lists the options
   release          whether a release could be made now: --dry-run
-  web              build the page of the viewer into web/dist, with npm
+  web              build the page of the viewer into web/dist, with npm; --browser tests it, --pictures draws it
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
 ";

@@ -3,18 +3,28 @@
 //! No script of a package runs. The folder `web/dist` is not in git; the next build of Ouzel embeds it.
 
 use crate::{runner, workspace};
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use std::path::Path;
 
-/// Builds the page.
+const SECONDS: u32 = 600;
+const SECONDS_OF_BROWSER: u32 = 3600;
+
+/// Builds the page; with `--browser`, also runs its tests in Chromium; with `--pictures`, makes those of `docs/view.md`.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// When npm is missing or fails, or a test fails.
 pub fn run(arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "web takes no arguments");
     let root = workspace::root()?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let script = match words[..] {
+        [] => "build",
+        ["--browser"] => "test:browser",
+        ["--pictures"] => "pictures",
+        _ => bail!("web takes --browser or --pictures, not {:?}", words.join(" ")),
+    };
     install(&root)?;
-    build(&root)
+    // Chromium takes minutes for all tests, and more on a busy machine.
+    npm(&root, &["run", script], if words.is_empty() { SECONDS } else { SECONDS_OF_BROWSER })
 }
 
 /// Builds the page from what is installed.
@@ -22,7 +32,7 @@ pub fn run(arguments: &[String]) -> Result<()> {
 /// # Errors
 /// When the build fails.
 pub fn build(root: &Path) -> Result<()> {
-    npm(root, &["run", "build"])
+    npm(root, &["run", "build"], SECONDS)
 }
 
 /// Installs what the page is built with.
@@ -30,7 +40,7 @@ pub fn build(root: &Path) -> Result<()> {
 /// # Errors
 /// When npm is missing, or a package cannot be had.
 pub fn install(root: &Path) -> Result<()> {
-    npm(root, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+    npm(root, &["ci", "--ignore-scripts", "--no-audit", "--no-fund"], SECONDS)
 }
 
 /// Builds the page from what is installed, and runs its tests that need no browser.
@@ -39,11 +49,11 @@ pub fn install(root: &Path) -> Result<()> {
 /// When one of them fails.
 pub fn build_and_test(root: &Path) -> Result<()> {
     build(root)?;
-    npm(root, &["test"])
+    npm(root, &["test"], SECONDS)
 }
 
-fn npm(root: &Path, words: &[&str]) -> Result<()> {
-    let mut npm = runner::bounded(600, Path::new("npm"));
+fn npm(root: &Path, words: &[&str], seconds: u32) -> Result<()> {
+    let mut npm = runner::bounded(seconds, Path::new("npm"));
     let ran = runner::run(npm.args(words).current_dir(root.join("web")))?;
     ensure!(ran.status.success(), "npm {} ended with {}", words.join(" "), ran.status);
     Ok(())

@@ -3,7 +3,9 @@
 use crate::pyramid::{Builder, LocationTiles, N_BINS_MIN};
 use crate::weights::Parents;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap};
+use ouzel_model::{
+    CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,6 +15,11 @@ pub trait Sink: Send + Sync {
     /// The tiles of a location, and its call paths: each with its caller and region, callers first. Their numbers are
     /// those of this location alone.
     fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]);
+
+    /// A location that runs code has its last event here, which may be none of a call. By default nothing happens.
+    fn reach(&self, last: Ticks) {
+        let _ = last;
+    }
 }
 
 /// The tiles of all locations that run code.
@@ -114,7 +121,18 @@ impl Analysis for Tiles {
         }
     }
 
-    fn end(&self, local: TilesLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut TilesPartial) {
+    fn end(
+        &self,
+        local: TilesLocal,
+        cx: &LocationCx<'_>,
+        summary: &LocationSummary,
+        into: &mut TilesPartial,
+    ) {
+        if let (Some(sink), Some((_, last))) = (&self.sink, summary.span)
+            && cx.definitions.location(cx.location).kind.runs_code()
+        {
+            sink.reach(last);
+        }
         let TilesLocal { builder, parents, paths, .. } = local;
         let Some(builder) = builder else { return };
         let tiles = builder.finish(&parents);

@@ -28,7 +28,7 @@ use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
 /// Changes with what tiles mean or how they are stored.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
 /// Files whose times are looked at: more than any trace has.
 const MAX_FILES: usize = 1 << 20;

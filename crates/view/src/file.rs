@@ -28,7 +28,7 @@ const MOST_PASSES: usize = 64;
 const ROOM_OF_STATUS: u64 = 4 << 10;
 
 /// What panels ask about the whole run, the most important first. Names of options are sorted, as in the keys of the file.
-const QUESTIONS: [(&str, &str); 17] = [
+const QUESTIONS: [(&str, &str); 18] = [
     ("report", "{}"),
     ("info", "{}"),
     ("profile", r#"{"top":0}"#),
@@ -39,6 +39,7 @@ const QUESTIONS: [(&str, &str); 17] = [
     ("comm-matrix", "{}"),
     ("messages", r#"{"log":true}"#),
     ("comm-over-time", r#"{"bins":100,"unit":"bytes"}"#),
+    ("counters-over-time", r#"{"bins":100}"#),
     ("critical-path", "{}"),
     ("correlate", r#"{"scope":"exclusive","values":true}"#),
     ("correlate", r#"{"scope":"exclusive","top":20}"#),

@@ -132,18 +132,19 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
         Run::Profile(profile) => {
             let definitions = profile.definitions();
             json!({
-                "format": profile.format().as_str(),
-                "fingerprint": format!("{:032x}", profile.fingerprint()),
-                "n_locations": definitions.locations.len(),
-                "locations": [],
-                "regions": [],
-                "orders": {"rank": []},
-                "abilities": {
-                    "messages": false, "collectives": false, "counters": false,
-                    "topology": !profile.topologies().is_empty(), "profile_only": true,
-                    "waits": false, "iterations": false,
-                },
-            })
+                    "format": profile.format().as_str(),
+                    "fingerprint": format!("{:032x}", profile.fingerprint()),
+                    "n_locations": definitions.locations.len(),
+            "n_events": definitions.locations.iter().filter_map(|location| location.declared_events).sum::<u64>(),
+                    "locations": [],
+                    "regions": [],
+                    "orders": {"rank": []},
+                    "abilities": {
+                        "messages": false, "collectives": false, "counters": false,
+                        "topology": !profile.topologies().is_empty(), "profile_only": true,
+                        "waits": false, "iterations": false,
+                    },
+                })
         }
     };
     if let (Value::Object(meta), Value::Object(own)) = (&mut meta, own) {

@@ -39,6 +39,8 @@ struct Inner {
     tree: CallPathTree,
     /// By row.
     tiles: Vec<Option<Row>>,
+    /// The last event so far.
+    end: Ticks,
 }
 
 /// The pyramid of a location.
@@ -61,6 +63,8 @@ impl Row {
 pub(crate) struct Saved {
     tree: CallPathTree,
     tiles: Vec<Option<Row>>,
+    /// The last event of the run.
+    end: Ticks,
     notices: Vec<String>,
 }
 
@@ -86,13 +90,14 @@ impl TileStore {
         let rows: BTreeMap<LocationId, usize> = rows.iter().enumerate().map(|(row, &id)| (id, row)).collect();
         news.change(|known| {
             known.n_all = rows.len();
+            known.n_done_of_blocks = vec![0; rows.len().div_ceil(TILE_ROWS)];
             known.bin0_ns = ns_per_tick;
             known.n_call_paths = 1;
         });
         let bytes_each = MEMORY_BYTES / (2 * Bin::BYTES * rows.len().max(1));
         let n_bins_max = bytes_each.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
         TileStore {
-            inner: RwLock::new(Inner { tree: CallPathTree::default(), tiles }),
+            inner: RwLock::new(Inner { tree: CallPathTree::default(), tiles, end: Ticks(0) }),
             fine: OnceLock::new(),
             n_bins_max,
             rows,
@@ -239,17 +244,18 @@ impl TileStore {
     pub fn saved(&self) -> Saved {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let notices = self.news.known().notices;
-        Saved { tree: inner.tree.clone(), tiles: inner.tiles.clone(), notices }
+        Saved { tree: inner.tree.clone(), tiles: inner.tiles.clone(), end: inner.end, notices }
     }
 
     /// Shows what an earlier pass made, all at once.
-    pub fn restore(&self, Saved { tree, mut tiles, notices }: Saved, fine: FineFile) {
+    pub fn restore(&self, Saved { tree, mut tiles, end, notices }: Saved, fine: FineFile) {
         self.keep_fine_in(fine);
         let n_rows = self.rows.len();
         tiles.resize_with(n_rows, || None);
-        let end = tiles.iter().flatten().map(|row| row.coarse.span().1).max().unwrap_or_default();
+        let last = tiles.iter().flatten().map(|row| row.coarse.span().1).max().unwrap_or_default();
+        let end = end.max(last);
         let n_call_paths = tree.len();
-        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles };
+        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles, end };
         self.news.change(|known| {
             known.n_done = n_rows;
             known.n_call_paths = n_call_paths;
@@ -307,12 +313,30 @@ impl Sink for TileStore {
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
             inner.tiles[row] = Some(tiles);
+            inner.end = inner.end.max(end);
             inner.tree.len()
         };
         let (n_levels, end_ns) = (n_levels(end), self.end_ns(end));
         self.news.change(|known| {
             known.n_done += 1;
+            if let Some(of_block) = known.n_done_of_blocks.get_mut(row / TILE_ROWS) {
+                *of_block += 1;
+            }
             known.n_call_paths = n_call_paths;
+            known.end_ns = known.end_ns.max(end_ns);
+            known.n_levels = known.n_levels.max(n_levels);
+        });
+    }
+
+    fn reach(&self, last: Ticks) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        if last <= inner.end {
+            return;
+        }
+        inner.end = last;
+        drop(inner);
+        let (n_levels, end_ns) = (n_levels(last), self.end_ns(last));
+        self.news.change(|known| {
             known.end_ns = known.end_ns.max(end_ns);
             known.n_levels = known.n_levels.max(n_levels);
         });

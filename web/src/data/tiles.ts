@@ -36,7 +36,13 @@ interface Held extends TileKey {
 /** Tiles that arrived and that are under way. What is missing is drawn from the next coarser tile there is. */
 export class TileStore {
   generation = 0;
+  /** Of each block of rows, how many are complete; unknown where nothing changes. */
+  blocks: number[] | null = null;
+  complete = false;
   onArrival: () => void = () => undefined;
+  /** Resolves with the first tile, whatever it shows. */
+  readonly first: Promise<void>;
+  private arrived: () => void = () => undefined;
   onError: (error: unknown) => void = () => undefined;
   private readonly held = new Map<string, Held>();
   private clock = 0;
@@ -47,6 +53,7 @@ export class TileStore {
   constructor(source: DataSource, meta: Meta) {
     this.source = source;
     this.meta = meta;
+    this.first = new Promise((done) => (this.arrived = done));
   }
 
   get coarsest(): number {
@@ -92,7 +99,13 @@ export class TileStore {
 
   /** Whether all of these are there and up to date. */
   hasAll(keys: TileKey[]): boolean {
-    return keys.every((key) => this.held.get(name(key))?.generation === this.generation);
+    return keys.every((key) => this.held.get(name(key))?.generation === this.version(key));
+  }
+
+  /** What a tile is of: while the trace is read, it changes with the rows of its block alone; in the end all are refined. */
+  private version({ block }: TileKey): number {
+    const known = this.blocks?.[block];
+    return known === undefined ? this.generation : 2 * known + (this.complete ? 1 : 0);
   }
 
   /** Number of the bin at `level`, its call path and its shares; from a coarser tile if that is all there is. */
@@ -118,11 +131,11 @@ export class TileStore {
 
   private ask(key: TileKey): void {
     let held = this.held.get(name(key));
-    if (held && (held.abort || held.generation === this.generation)) return;
+    if (held && (held.abort || held.generation === this.version(key))) return;
     held ??= { ...key, bins: null, generation: -1, used: this.clock, abort: null };
     held.used = this.clock;
     this.held.set(name(key), held);
-    void this.fetch(held, this.generation);
+    void this.fetch(held, this.version(key));
   }
 
   private async fetch(held: Held, generation: number): Promise<void> {
@@ -131,7 +144,10 @@ export class TileStore {
     try {
       const bytes = await this.source.tile(held, generation, abort.signal);
       if (held.abort !== abort) return;
-      if (bytes) held.bins = decodeBins(bytes);
+      if (bytes) {
+        held.bins = decodeBins(bytes);
+        this.arrived();
+      }
       held.generation = generation;
       held.abort = null;
       this.onArrival();

@@ -42,6 +42,8 @@ export interface Meta {
   fingerprint: string;
   time_ns: [Ns, Ns];
   n_locations: number;
+  /** As far as the trace declares them. */
+  n_events?: number;
   locations: Location[];
   regions: Region[];
   categories: Category[];
@@ -54,7 +56,7 @@ export interface Meta {
 export interface Status {
   generation: number;
   /** What is known of the tiles; `bin0_ns` and `n_levels` may change while the trace is read. */
-  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number };
+  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; blocks?: number[] };
   time_ns?: [Ns, Ns];
   call_paths_known: number;
   report?: string;
@@ -100,10 +102,19 @@ export interface CallRow {
   leave_ns: Ns;
 }
 
+/** A collective operation: row, arrival and end of each member, by rank. */
+export interface Collective {
+  op: string;
+  root: number | null;
+  members: [number, Ns, Ns][];
+}
+
 export interface Messages {
   arrows?: [number, Ns, number, Ns][];
   bundles?: [number, number, number][];
   n?: number;
+  collectives?: Collective[];
+  n_collectives?: number;
 }
 
 /** The answer to `correlate --values`. */
@@ -170,7 +181,7 @@ export interface Segment {
 
 export interface Report {
   run: { span_ns: Ns; n_processes: number; n_threads: number; n_events: number; n_messages: number };
-  headline: { text: string; incomplete: string | null; gain_ns: Ns; gain_fraction: number };
+  headline: { text: string; incomplete: string | null; gain_ns: Ns; gain_fraction: number } | string;
   efficiency: { parallel: number; load_balance: number; communication: number } | null;
   findings: Finding[];
   segments: Segment[];

@@ -1,4 +1,6 @@
 import { toCsv } from "../panels/table.tsx";
+import type { CountersOverTime } from "../timeline/counters.tsx";
+import { BINS } from "../timeline/track.tsx";
 import type { Cell, Placed, Row, Table } from "../data/types.ts";
 import type { Store } from "../state/store.ts";
 import type { View } from "../state/state.ts";
@@ -19,8 +21,8 @@ export async function exportView(store: Store, view: View, kind: "svg" | "png" |
   const panel = document.querySelector(`[data-testid="${view}"]`);
   if (!panel) throw new Error(`the view ${view} is not shown`);
   const picture = flatten(panel);
-  if (kind === "png") return new Promise((done, fail) => picture.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"));
-  return svgOf(panel, picture);
+  const svg = svgOf(panel, picture);
+  return kind === "svg" ? svg : pngOf(svg, picture);
 }
 
 async function csv(store: Store, view: View): Promise<string> {
@@ -30,6 +32,11 @@ async function csv(store: Store, view: View): Promise<string> {
     const { data } = await store.ask<{ bin_edges_ns: number[]; functions: { region: string; exclusive_ns: number[] }[] }>({ question: "time-profile", options: { bins: 100 }, selection });
     const rows = data.functions.flatMap((f) => f.exclusive_ns.map((v, i) => ({ region: f.region, start_ns: data.bin_edges_ns[i], end_ns: data.bin_edges_ns[i + 1], exclusive_ns: v })));
     return tableOf(rows);
+  }
+  if (view === "counters") {
+    const { time_ns, ranks } = selection;
+    const { data } = await store.ask<CountersOverTime>({ question: "counters-over-time", options: { bins: BINS }, selection: { ...(time_ns ? { time_ns } : {}), ...(ranks === undefined ? {} : { ranks }) } });
+    return tableOf(data.counters.flatMap(({ metric, unit, gain, least, greatest }) => data.bin_edges_ns.slice(1).map((end_ns, i) => ({ metric, unit, start_ns: data.bin_edges_ns[i], end_ns, gain: gain?.[i] ?? null, least: least?.[i] ?? null, greatest: greatest?.[i] ?? null }))));
   }
   if (view === "topology") return placesOf(store);
   const asked = ASKED[view];
@@ -70,6 +77,15 @@ function flatten(panel: Element): HTMLCanvasElement {
     if (canvas.width * canvas.height !== 0) context.drawImage(canvas, (at.left - box.left) * scale, (at.top - box.top) * scale, at.width * scale, at.height * scale);
   }
   return flat;
+}
+
+/** The drawing over the ground of `picture`, as pixels of the same number. */
+async function pngOf(svg: string, picture: HTMLCanvasElement): Promise<Blob> {
+  const drawn = new Image();
+  drawn.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await drawn.decode();
+  picture.getContext("2d")?.drawImage(drawn, 0, 0, picture.width, picture.height);
+  return new Promise((done, fail) => picture.toBlob((blob) => (blob ? done(blob) : fail(new Error("no picture"))), "image/png"));
 }
 
 /** Drawings as they are, text as text; pictures of pixels are embedded. */

@@ -21,7 +21,7 @@ export function Clusters() {
           <article key={`${cluster.peers}${cluster.id}`} class={store.state.value.ranks === cluster.ranks.ranges ? "card lit" : "card"}>
             <button class="plain" disabled={cluster.ranks.ranges === ""} onClick={() => store.go({ ranks: cluster.ranks.ranges }, true)}>
               <h3>{cluster.size} × {cluster.peers.replaceAll("_", " ")}</h3>
-              <span class="faint">{cluster.ranks.ranges === "" ? "" : `ranks ${cluster.ranks.ranges} · `}{duration(cluster.duration_ns)}</span>
+              <span class="faint">{cluster.ranks.ranges === "" ? "" : `${1 < cluster.size ? "ranks" : "rank"} ${cluster.ranks.ranges} · `}{duration(cluster.duration_ns)}</span>
             </button>
             {cluster.differences.length === 0 && <p class="faint">The others are compared with this one.</p>}
             <ul>

@@ -1,7 +1,7 @@
-import { duration, percent, quantity } from "../format.ts";
+import { bytes, count, duration, percent, quantity, unbroken } from "../format.ts";
 import type { Finding, Report, Segment } from "../data/types.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
-import type { Store } from "../state/store.ts";
+import { REPORT_BYTES, type Store } from "../state/store.ts";
 
 /** Shows where a finding is: its time, its ranks, its call path. */
 export function showFinding(store: Store, report: Report, index: number): void {
@@ -21,6 +21,7 @@ export function showFinding(store: Store, report: Report, index: number): void {
 }
 
 export function stepFinding(store: Store, by: number): void {
+  store.wantsReport.value = true;
   void store.ask<Report>({ question: "report", options: {}, selection: {} }).then(({ data }) => {
     const n = data.findings.length;
     const at = store.state.value.findings_index;
@@ -30,19 +31,31 @@ export function stepFinding(store: Store, by: number): void {
 
 export function Guide() {
   const store = useStore();
-  const { data, error, loading } = useAnswer<Report>("report", {}, {});
-  const notices = store.status.value?.notices ?? [];
+  const wanted = store.wantsReport.value;
+  const answer = useAnswer<Report>(wanted ? "report" : "info", {}, {});
+  const { error, loading } = answer;
+  // Until findings are wanted, what was asked is something else.
+  const data = wanted && answer.data && "headline" in answer.data ? answer.data : null;
+  const all = store.status.value?.notices ?? [];
+  const notices = all.filter((notice, i) => all.findIndex(({ message }) => message === notice.message) === i);
+  const segments = (data?.segments ?? []).filter((segment) => 0 < segment.lost_ns);
   return (
     <aside class="guide" data-testid="guide" aria-label="Guide" aria-busy={loading}>
       {data && <Head report={data} />}
-      {loading && !data && <p class="faint pad">Looking for what costs time …</p>}
+      {!wanted && (
+        <div class="pad">
+          <p>The trace has {count(store.meta.n_events ?? 0)} events. Looking for what costs time needs about {bytes(REPORT_BYTES * (store.meta.n_events ?? 0))} of the server's memory.</p>
+          <p><button onClick={() => (store.wantsReport.value = true)}>Look for what costs time</button></p>
+        </div>
+      )}
+      {wanted && loading && !data && <p class="faint pad">Looking for what costs time …</p>}
       {error && <p class="error pad">{error}</p>}
       {data && (
         <ol class="findings" aria-label="Findings, most gain first">
           {(data.findings ?? []).map((finding, i) => <FindingCard key={i} finding={finding} index={i} report={data} />)}
         </ol>
       )}
-      {data?.segments && 0 < data.segments.length && <Segments segments={data.segments} />}
+      {0 < segments.length && <Segments segments={segments} />}
       {0 < notices.length && (
         <details class="notices" open>
           <summary>Notices</summary>
@@ -54,13 +67,15 @@ export function Guide() {
 }
 
 function Head({ report }: { report: Report }) {
-  const { headline, efficiency } = report;
+  const { efficiency } = report;
+  // That of a profile is its text.
+  const headline = typeof report.headline === "string" ? { text: report.headline, incomplete: null } : report.headline;
   const parts: [string, number, string][] = efficiency
     ? [["parallel", efficiency.parallel, "Mean computing time / run time"], ["balance", efficiency.load_balance, "Mean computing time / that of the busiest"], ["comm.", efficiency.communication, "Computing time of the busiest / run time"]]
     : [];
   return (
     <header class="headline">
-      <h2>{headline?.text}</h2>
+      <h2>{unbroken(headline?.text ?? "")}</h2>
       {headline?.incomplete && <p class="warn">{headline.incomplete}</p>}
       <dl class="gauges">
         {parts.map(([name, part, what]) => (

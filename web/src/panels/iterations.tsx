@@ -36,7 +36,7 @@ export function Iterations() {
                   );
                 })}
               </svg>
-              <figcaption>{instance.rank === null ? "" : `rank ${instance.rank}`}{1 < instance.n_locations ? ` and ${instance.n_locations - 1} alike` : ""} · up to {duration(most)}</figcaption>
+              <figcaption>{instance.rank === null ? "" : `rank ${instance.rank}`}{1 < instance.n_locations ? `, and ${instance.n_locations - 1} more like it` : ""} · up to {duration(most)}</figcaption>
             </figure>
           ))}
         </div>

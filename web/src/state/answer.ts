@@ -23,6 +23,8 @@ export interface Answer<T> {
 
 /** Moves closer than this ask once. */
 const DEBOUNCE_MS = 140;
+/** Without a picture after this, questions are asked all the same. */
+const FIRST_PICTURE_MS = 1500;
 
 /**
  * The answer to a question; asked anew when it changes, and the earlier request is then cancelled. The earlier answer
@@ -38,6 +40,8 @@ export function useAnswer<T>(question: string, options: Record<string, unknown> 
     setAnswer((before) => ({ ...before, loading: true, error: null }));
     const work = (async () => {
       await sleep(answer.data === null ? 0 : DEBOUNCE_MS);
+      // The first picture does not wait behind passes over the whole run.
+      if (!store.profileOnly) await Promise.race([store.tiles.first, sleep(FIRST_PICTURE_MS)]);
       if (abort.signal.aborted) return;
       try {
         const got: Envelope<T> = await store.ask(full, abort.signal);

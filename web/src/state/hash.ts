@@ -51,7 +51,7 @@ function decode(key: string, text: string): unknown {
     case "time_ns": case "brush_ns": case "axes": case "shown_axes": case "slices": case "opaque": return text.split(",").map((number) => (number === "" ? NaN : Number(number)));
     case "depth": return /^\d+$/.test(text) ? Number(text) : text;
     case "findings_index": case "expanded": case "grid": return Number(text);
-    case "messages": case "critical_path": case "focus": case "threads": case "waits": return text === "true";
+    case "messages": case "critical_path": case "focus": case "threads": case "waits": case "counters": return text === "true";
     default: return decodeURIComponent(text);
   }
 }
@@ -76,7 +76,7 @@ function valid(key: keyof State, value: unknown): unknown {
     case "align": return oneOf(value, "time", "iteration", "segment");
     case "track": return oneOf(value, "none", "bytes", "messages");
     case "scope": return oneOf(value, "exclusive", "inclusive");
-    case "messages": case "critical_path": case "focus": case "threads": case "waits": return oneOf(value, true, false);
+    case "messages": case "critical_path": case "focus": case "threads": case "waits": case "counters": return oneOf(value, true, false);
     case "theme": return oneOf(value, "auto", "dark", "light");
     case "metric": return value === null || typeof value === "string" ? value : undefined;
     default: return typeof value === "string" ? value : undefined;

@@ -49,6 +49,8 @@ export interface State {
   waits: boolean;
   /** What is drawn over time below the timeline. */
   track: "none" | "bytes" | "messages";
+  /** Whether counters and other metrics are drawn below the timeline. */
+  counters: boolean;
   /** Whether only rows of marked ranks are shown. */
   focus: boolean;
   /** Whether threads and streams have rows, below their rank's. */
@@ -98,6 +100,7 @@ export const INITIAL: Readonly<State> = {
   critical_path: false,
   waits: false,
   track: "none",
+  counters: false,
   focus: false,
   threads: true,
   expanded: null,

@@ -9,6 +9,10 @@ import { fromHash, merge, toHash } from "./hash.ts";
 import { INITIAL, type Range, type State } from "./state.ts";
 
 const MAX_ANSWERS = 60;
+/** The report holds about 18 bytes of memory for each event. */
+const MAX_EVENTS_UNASKED = 200_000_000;
+/** Of the report, for each event. */
+export const REPORT_BYTES = 18;
 /** Moves closer in time than this are one step of the way back. */
 const ONE_MOVE_MS = 700;
 
@@ -31,6 +35,8 @@ export class Store {
   readonly trail = signal<Place[]>([]);
   /** Number of the call path that some panel points at. */
   readonly pointedPath = signal<number | null>(null);
+  /** Whether findings are asked for: of very long traces only when the user says so, as they take much memory. */
+  readonly wantsReport: Signal<boolean>;
   readonly selection: ReadonlySignal<Selection>;
   readonly paths: CallPaths;
   readonly tiles: TileStore;
@@ -50,6 +56,7 @@ export class Store {
     this.meta = meta;
     this.pending = pending;
     this.state = state ?? signal(fromHash(location.hash));
+    this.wantsReport = signal((meta.n_events ?? 0) <= MAX_EVENTS_UNASKED);
     this.paths = new CallPaths(meta);
     this.tiles = new TileStore(source, meta);
     this.tiles.onError = (error) => this.report(error);
@@ -170,6 +177,8 @@ export class Store {
     // Each time, all tiles in view are sent again.
     if (complete || done >= 1.25 * last.done || performance.now() >= last.at + LAST_REFRESH_MS) {
       this.tiles.generation = generation;
+      this.tiles.blocks = tiles.blocks ?? null;
+      this.tiles.complete = complete;
       this.refreshed = { done, at: performance.now() };
     }
     const { meta } = this;

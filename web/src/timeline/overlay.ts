@@ -1,5 +1,6 @@
 import { css } from "../colour/oklch.ts";
 import { duration, instant, ticks } from "../format.ts";
+import type { Collective } from "../data/types.ts";
 import type { Range } from "../state/state.ts";
 import type { TimelineView } from "./view.ts";
 
@@ -8,6 +9,7 @@ export interface Marks {
   /** Iterations: from, to, kind. */
   iterations: [number, number, number][];
   arrows: [number, number, number, number][];
+  collectives: Collective[];
   bundles: { block_from: number; block_to: number; n: number }[];
   /** Critical path: row, from, to, and the row it comes from. */
   critical: { row: number; from: number; to: number; from_row: number | null }[];
@@ -20,7 +22,7 @@ export interface Marks {
 /** A wait of a row, and who is late. */
 export interface Wait { row: number; from: number; to: number; culprit: { row: number; rank: number; call_path: string[] } | null; class: string; certain: boolean }
 
-export const NO_MARKS: Marks = { iterations: [], arrows: [], bundles: [], critical: [], waits: [], finding: null, pointer: null, drag: null };
+export const NO_MARKS: Marks = { iterations: [], arrows: [], collectives: [], bundles: [], critical: [], waits: [], finding: null, pointer: null, drag: null };
 export const GUTTER = 92;
 export const RULER = 24;
 export const ITERATIONS = 12;
@@ -123,11 +125,13 @@ function drawLabels(context: CanvasRenderingContext2D, view: TimelineView, inks:
   context.restore();
 }
 
+/** `text`, without its middle if it is too wide: names of threads differ at their ends. */
 function clip(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
-  let cut = text;
-  while (1 < cut.length && width < context.measureText(`${cut}…`).width) cut = cut.slice(0, -1);
-  return `${cut}…`;
+  let kept = text.length;
+  const cut = () => `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
+  while (2 < kept && width < context.measureText(cut()).width) kept -= 1;
+  return cut();
 }
 
 /** Rows of ranks that are not marked are pale. */
@@ -163,6 +167,7 @@ function drawFlow(context: CanvasRenderingContext2D, view: TimelineView, marks: 
     context.lineWidth = 1;
   };
   stroke(inks.text, 1, 0.55, () => { for (const [row, from, other, to] of marks.arrows) line(row, from, other, to); });
+  drawCollectives(context, view, marks.collectives, inks, middle);
   const most = Math.max(1, ...marks.bundles.map((bundle) => bundle.n));
   const size = view.store.meta.tiles.rows;
   for (const { block_from, block_to, n } of marks.bundles) {
@@ -170,6 +175,32 @@ function drawFlow(context: CanvasRenderingContext2D, view: TimelineView, marks: 
   }
   stroke(inks.ground, 5, 0.9, () => critical(marks, line));
   stroke(css([235, 64, 52]), 2.5, 1, () => critical(marks, line));
+}
+
+/** Each collective as the area from the arrivals of its members to their ends; a dot is at the last arrival. */
+function drawCollectives(context: CanvasRenderingContext2D, view: TimelineView, collectives: Collective[], inks: Inks, middle: Map<number, number>): void {
+  for (const { members } of collectives) {
+    const drawn = members.flatMap(([row, from, to]) => {
+      const y = middle.get(row);
+      return y === undefined ? [] : [{ y, from: GUTTER + view.xOf(from), to: GUTTER + view.xOf(to) }];
+    }).sort((a, b) => a.y - b.y);
+    const last = drawn.reduce<{ y: number; from: number } | null>((late, each) => (late === null || late.from < each.from ? each : late), null);
+    if (last === null || drawn.length < 2 || drawn.every(({ to }) => to < GUTTER) || drawn.every(({ from }) => GUTTER + view.width < from)) continue;
+    context.beginPath();
+    for (const { y, from } of drawn) context.lineTo(from, y);
+    for (const { y, to } of [...drawn].reverse()) context.lineTo(to, y);
+    context.closePath();
+    context.fillStyle = context.strokeStyle = inks.text;
+    context.globalAlpha = 0.12;
+    context.fill();
+    context.globalAlpha = 0.5;
+    context.stroke();
+    context.globalAlpha = 0.9;
+    context.beginPath();
+    context.arc(last.from, last.y, 2, 0, 7);
+    context.fill();
+    context.globalAlpha = 1;
+  }
 }
 
 function critical(marks: Marks, line: (row: number, from: number, other: number, to: number) => void): void {

@@ -9,6 +9,7 @@ import { drawOverlay, GUTTER, ITERATIONS, NO_MARKS, RULER, type Marks, type Wait
 import { TimelineView } from "./view.ts";
 import { Flame } from "./flame.tsx";
 import { Second } from "./second.tsx";
+import { CounterTracks } from "./counters.tsx";
 import { Track } from "./track.tsx";
 import type { Report } from "../data/types.ts";
 
@@ -66,6 +67,7 @@ export function Timeline({ onView }: { onView: (view: TimelineView) => void }) {
       </div>
       {view && 1 < (store.meta.runs?.length ?? 1) && <Second first={view} />}
       {view && store.state.value.track !== "none" && <Track view={view} unit={store.state.value.track} />}
+      {view && store.state.value.counters && store.meta.abilities["counters"] !== false && <CounterTracks view={view} />}
       {view && store.state.value.expanded !== null && <Flame view={view} rank={store.state.value.expanded} />}
     </section>
   );
@@ -78,7 +80,7 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const loops = useAnswer<Loops>("iterations", {}, {}).data;
   const path = useAnswer<Critical>(state.critical_path ? "critical-path" : "info", {}, {}).data;
   const waits = useAnswer<Waits>(state.waits ? "waits" : "info", state.waits ? { per: "rank", top: 0 } : {}, {});
-  const report = useAnswer<Report>("report", {}, {}).data;
+  const report = useAnswer<Report>(store.wantsReport.value ? "report" : "info", {}, {}).data;
   const loop = loops?.loops?.find((loop) => !loop.is_nested && 1 < loop.iterations.length);
   const first = loop?.iterations[0]?.location_cluster;
   marks.iterations = (loop?.iterations ?? []).filter((i) => i.location_cluster === first).map((i) => [i.start_ns, i.end_ns, i.cluster]);
@@ -90,11 +92,12 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
     row: rows.get(wait.rank) ?? 0, from: wait.longest_at_ns, to: wait.longest_at_ns + wait.longest_ns, class: wait.class, certain: wait.certainty === "certain",
     culprit: wait.culprit ? { row: rows.get(wait.culprit.rank) ?? 0, ...wait.culprit } : null,
   }));
-  const finding = state.findings_index === null ? undefined : report?.findings[state.findings_index];
+  const finding = state.findings_index === null ? undefined : report?.findings?.[state.findings_index];
   marks.finding = finding ? { time_ns: finding.time_range_ns, ranks: new Set(finding.ranks.list) } : null;
   useEffect(() => {
     marks.arrows = [];
     marks.bundles = [];
+    marks.collectives = [];
     view?.invalidate();
     if (!state.messages) return;
     const abort = new AbortController();
@@ -102,6 +105,7 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
       store.source.messages(from, to, 2000, abort.signal).then((got) => {
         marks.arrows = got.arrows ?? [];
         marks.bundles = (got.bundles ?? []).map(([block_from, block_to, n]) => ({ block_from, block_to, n }));
+        marks.collectives = got.collectives ?? [];
         view?.invalidate();
       }, (error: unknown) => abort.signal.aborted || store.report(error));
     }, 120);

@@ -6,7 +6,7 @@ export interface OverTime { bin_edges_ns: number[]; unit: string; sent: number[]
 
 /** Bins of communication over time: of the track and of the panel. */
 export const BINS = 100;
-const HEIGHT = 46;
+export const HEIGHT = 46;
 
 /** A path of steps over time, closed at the bottom; `at` has the place of each border. */
 export function steps(at: readonly number[], values: readonly number[], most: number, height: number): string {

@@ -15,9 +15,17 @@ export const REAL = process.env.OUZEL_SERVER === "real";
 
 /** A server of `ouzel view`, and its address. */
 export async function started(program, words) {
-  const child = spawn(program, ["view", ...words, "--no-open"], { env: { ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(program, ["view", ...words, "--no-open"], { env: environment(), stdio: ["ignore", "pipe", "pipe"] });
+  return { child, url: await addressOf(child) };
+}
+
+/** With the page that was built last. */
+export const environment = () => ({ ...process.env, OUZEL_VIEW_DIST: join(REPOSITORY, "web/dist") });
+
+/** What a server prints. */
+export function addressOf(child) {
   let said = "";
-  const url = await new Promise((done, fail) => {
+  return new Promise((done, fail) => {
     const hear = (text) => {
       said += text;
       const found = /http:\/\/\S+/.exec(said);
@@ -27,7 +35,6 @@ export async function started(program, words) {
     child.stderr.on("data", hear);
     child.on("exit", () => fail(new Error(said)));
   });
-  return { child, url };
 }
 
 /** `ouzel view`, until it is closed; with the truth as the mock has it. */

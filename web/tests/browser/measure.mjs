@@ -90,6 +90,8 @@ for (const until = now() + MOST_MS; !readdirSync(cache).some((name) => name.ends
   await new Promise((done) => setTimeout(done, 50));
 }
 await first.end();
+// Long runs say what they have so far.
+console.error(JSON.stringify({ build, peakAfterPass, peakOfTiles, cold: cold.ms, cold_bytes: cold.bytes, warm: sorted(warm), cache: folderBytes(cache) }));
 
 // The second start, from the cache: what its first view costs on the wire, frames, memory with all that the page asks.
 const second = await start();
@@ -102,6 +104,7 @@ const peakOfUse = second.peakBytes();
 await shown.page.close();
 await second.end();
 const cacheBytes = folderBytes(cache);
+console.error(JSON.stringify({ secondStart, wireBytes, peakOfUse, frames: quantile(frames, 0.95) }));
 
 // The first start, as its user sees it.
 rmSync(cache, { recursive: true });

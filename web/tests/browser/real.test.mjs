@@ -1,7 +1,7 @@
 // The page with the real server: two runs, traces and profiles of all formats, hostile names, a server that dies and a trace that vanishes.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -105,7 +105,6 @@ test("names of a trace that look like HTML are text, in every panel, with the re
   const file = join(folder, "run.json");
   const event = (ph, ts, name, tid) => ({ ph, ts, name, pid: 1, tid });
   const events = [1, 2].flatMap((tid) => [event("B", 0, evil, tid), event("B", 10, `${evil}b`, tid), event("E", 60 + tid, `${evil}b`, tid), event("E", 100, evil, tid)]);
-  const { writeFileSync } = await import("node:fs");
   writeFileSync(file, JSON.stringify({ traceEvents: [{ ph: "M", name: "process_name", pid: 1, args: { name: evil } }, { ph: "M", name: "thread_name", pid: 1, tid: 1, args: { name: evil } }, ...events] }));
   const it = await open({ trace: file, isReal: true });
   await set(it, { depth: "leaf" });
@@ -120,6 +119,59 @@ test("names of a trace that look like HTML are text, in every panel, with the re
   assert.equal(await it.page.locator("img, script:not([src])").count(), 0);
   await it.close();
   rmSync(folder, { recursive: true });
+});
+
+const COUNTED = SHARED && join(SHARED, "data/otf2/scorep-pingpong-papi");
+for (const kind of ["values", ...(COUNTED && existsSync(COUNTED) ? ["gains"] : [])]) {
+  test(`counters over time, ${kind}: the tracks, the panel and its CSV are the command's`, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "ouzel-counters-"));
+    const made = join(folder, "run.json");
+    const value = (ts, used, other) => ({ ph: "C", ts, name: "memory", pid: 1, tid: 1, args: { used, other } });
+    writeFileSync(made, JSON.stringify({ traceEvents: [{ ph: "X", ts: 0, dur: 1000, name: "work", pid: 1, tid: 1 }, value(0, 10, 0.5), value(333, 70, -2), value(334, 5, -2), value(900, 20, 1)] }));
+    const trace = kind === "values" ? made : COUNTED;
+    const it = await open({ trace, isReal: true });
+    const { time_ns: [, end] } = it.server.meta;
+    for (const [range, select] of [[null, []], [[Math.round(end * 0.3), Math.round(end * 0.99)], [`--time=${Math.round(end * 0.3)}ns..${Math.round(end * 0.99)}ns`]]]) {
+      await set(it, { time_ns: range, counters: true, view: "counters" });
+      const expected = json("counters-over-time", trace, "--bins", "100", ...select);
+      assert.ok(0 < expected.counters.length);
+      const tracks = it.page.getByTestId("counter-tracks").locator(".track");
+      assert.equal(await tracks.count(), expected.counters.length);
+      const rows = (await it.page.evaluate(() => window.ouzel.export("counters", "csv"))).trim().split("\n");
+      assert.equal(rows[0], "metric,unit,start_ns,end_ns,gain,least,greatest");
+      const text = (number) => (number === null || number === undefined ? "" : String(number));
+      const lines = expected.counters.flatMap((counter) => Array.from({ length: 100 }, (_, i) => [expected.bin_edges_ns[i], expected.bin_edges_ns[i + 1], counter.gain?.[i], counter.least?.[i], counter.greatest?.[i]].map(text).join(",")));
+      assert.deepEqual(rows.slice(1).map((row) => row.split(",").slice(-5).join(",")), lines);
+      const [first] = expected.counters;
+      const spoken = await tracks.first().locator("rect title").allTextContents();
+      assert.equal(spoken.length, 100);
+      const known = (first.gain ?? first.greatest).map((each) => each !== null);
+      spoken.forEach((words, i) => assert.equal(!words.includes("not known"), known[i], words));
+      assert.ok(await it.page.getByTestId("counters").locator(".over-time path").isVisible());
+      if (first.gain) assert.ok(0 < (await it.page.getByTestId("counters").locator("tbody tr").count()));
+    }
+    assert.deepEqual(it.errors, []);
+    await it.close();
+    rmSync(folder, { recursive: true });
+  });
+}
+
+test("collective operations of the timeline are those that `lateness` lists", async () => {
+  const it = await open({ trace: TRACE, isReal: true });
+  const { locations, time_ns } = it.server.meta;
+  const get = async (limit) => (await fetch(`${it.server.url}api/messages?from=${time_ns[0]}&to=${time_ns[1]}&limit=${limit}`)).json();
+  const { collectives } = await get(1_000_000);
+  const drawn = collectives.flatMap(({ members }) => members.map(([row, , end]) => `${locations[row].rank} ${end}`));
+  const listed = json("lateness", TRACE, "--operations").operations.filter((each) => each.kind === "collective").map((each) => `${each.rank} ${each.end_ns}`);
+  assert.ok(0 < listed.length);
+  assert.deepEqual(drawn.sort(), listed.sort());
+  for (const { members } of collectives) for (const [, arrival, end] of members) assert.ok(arrival <= end);
+  assert.equal((await get(3)).n_collectives, collectives.length);
+  const shot = () => it.page.evaluate(() => document.querySelector(".overlay").toDataURL());
+  const before = await shot();
+  await set(it, { messages: true });
+  await it.page.waitForFunction((old) => document.querySelector(".overlay").toDataURL() !== old, before);
+  await it.close();
 });
 
 test("a server that dies, and a trace that vanishes: the page says so and keeps what is drawn", async () => {

@@ -139,6 +139,43 @@ test("keys move, mark and lead back", async () => {
   assert.equal(await it.page.getByRole("dialog").count(), 0);
 });
 
+test("search lights and lists: the call paths with the name, and Enter selects one", async () => {
+  await set({ ...everything, depth: "leaf" });
+  const { nodes } = JSON.parse(await ask(PROGRAM, TRACE, { question: "call-tree" })).data;
+  const expected = nodes.filter((node) => node.region.toLowerCase().includes("mpi_wait"));
+  assert.ok(0 < expected.length && expected.length <= 12);
+  const before = await it.page.evaluate(() => document.querySelector(".picture").toDataURL());
+  await it.page.getByTestId("timeline").focus();
+  await it.page.keyboard.press("/");
+  await it.page.keyboard.type("MPI_Wait");
+  const list = it.page.getByTestId("found");
+  const titles = await list.getByRole("option").evaluateAll((all) => all.map((each) => each.title));
+  assert.deepEqual([...titles].sort(), expected.map((node) => node.call_path.join(" › ")).sort());
+  assert.notEqual(await it.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.querySelector(".picture").toDataURL()))))), before);
+  await it.page.keyboard.press("ArrowDown");
+  await it.page.keyboard.press("Enter");
+  assert.equal((await state()).call_path.join(" › "), titles[0]);
+  assert.equal(await list.count(), 0);
+  await it.page.keyboard.press("Escape");
+  await set(everything);
+});
+
+test("clusters are opened and calls drawn by key", async () => {
+  await set({ ...everything, order: "cluster" });
+  const closed = (await labels()).length;
+  await it.page.getByTestId("timeline").focus();
+  await it.page.keyboard.press("x");
+  assert.equal((await labels()).length, 8);
+  await it.page.keyboard.press("x");
+  assert.equal((await labels()).length, closed);
+  await set({ order: "rank", ranks: "5-6" });
+  await it.page.keyboard.press("e");
+  assert.equal((await state()).expanded, 5);
+  await it.page.keyboard.press("e");
+  assert.equal((await state()).expanded, null);
+  await set(everything);
+});
+
 test("a drag marks time, and Enter zooms to it", async () => {
   await set(everything);
   const box = await it.page.locator(".overlay").boundingBox();
@@ -168,6 +205,20 @@ test("every panel answers and exports", async () => {
   assert.match(svg, /^<svg.*<path /s);
   const png = await it.page.evaluate(async () => { const blob = await window.ouzel.export("timeline", "png"); return [...new Uint8Array(await blob.arrayBuffer())].slice(1, 4); });
   assert.deepEqual(png, [80, 78, 71]);
+  // A panel of text and shapes as a picture of its size, with more than one colour.
+  const [width, colours] = await it.page.evaluate(async () => {
+    const picture = await createImageBitmap(await window.ouzel.export("time-profile", "png"));
+    const canvas = new OffscreenCanvas(picture.width, picture.height);
+    const context = canvas.getContext("2d");
+    context.drawImage(picture, 0, 0);
+    const { data } = context.getImageData(0, picture.height >> 1, picture.width, 1);
+    const seen = new Set();
+    for (let at = 0; at < data.length; at += 4) seen.add(data.slice(at, at + 3).join());
+    return [picture.width, seen.size];
+  });
+  const shown = await it.page.getByTestId("time-profile").evaluate((panel) => panel.getBoundingClientRect().width);
+  assert.equal(width, Math.round(shown));
+  assert.ok(4 < colours, `${colours} colours`);
 });
 
 test("the topology shows the command's values, picks them, marks ranks and turns all views together", async () => {

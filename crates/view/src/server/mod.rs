@@ -200,8 +200,7 @@ async fn answer(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> Respo
     } else {
         shared.touch();
     }
-    let reply = computed(request, Arc::clone(&shared)).await;
-    (if takes_packed { reply.packed() } else { reply.unpacked() }).response()
+    computed(request, Arc::clone(&shared), takes_packed).await.response()
 }
 
 /// Cancels what nobody waits for any more.
@@ -213,7 +212,8 @@ impl Drop for CancelsWhenDropped {
     }
 }
 
-async fn computed(request: Request, shared: Arc<Shared>) -> Reply {
+/// The answer, compressed if the asker `takes_packed`: both take longer than other connections should wait.
+async fn computed(request: Request, shared: Arc<Shared>, takes_packed: bool) -> Reply {
     let progress = Arc::new(Progress::default());
     let _asker = CancelsWhenDropped(Arc::clone(&progress));
     let work = tokio::task::spawn_blocking(move || {
@@ -221,7 +221,7 @@ async fn computed(request: Request, shared: Arc<Shared>) -> Reply {
         if request.path != "api/status" {
             shared.touch();
         }
-        reply
+        if takes_packed { reply.packed() } else { reply.unpacked() }
     });
     work.await.unwrap_or_else(|_| Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal error"))
 }
