@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use ouzel_testkit::hpctoolkit::{DatabaseShape, write_database};
 use ouzel_testkit::pytorch::{self, PyTorchFacts};
 use ouzel_testkit::synth::{self, Counters, Endian, Skew, SynthOptions};
 
@@ -15,9 +16,11 @@ usage: cargo xtask synth --out DIR [option ...]
 
        cargo xtask synth --pytorch BYTES --out FILE
        cargo xtask synth --pytorch BYTES --ranks N --out DIR
+       cargo xtask synth --hpctoolkit SAMPLES --ranks N --phases N --iterations N --out DIR
 
 writes DIR/traces.otf2 with its files and DIR/facts.json; or FILE, a trace as the PyTorch profiler writes it, of BYTES;
-or a folder with one such file for each rank
+or a folder with one such file for each rank; or a database of HPCToolkit with so many samples of each rank, whose
+phases come in any order with 0 iterations
 
   --events N         events, at least; K and M are understood (default 1M)
   --ranks N          MPI ranks (default 16, and 64 from 20M events on)
@@ -80,6 +83,19 @@ pub fn run(arguments: &[String]) -> Result<()> {
         let facts = write_pytorch_ranks(Path::new(folder), n_ranks, count(n_bytes)?)?;
         println!("{folder}: {} events of {n_ranks} ranks, {} bytes", facts.n_events, facts.n_bytes);
         return Ok(());
+    }
+    if let [name, n_samples, ranks, n_ranks, phases, n_phases, iterations, n_iterations, out, folder] =
+        arguments
+        && [name, ranks, phases, iterations, out]
+            == ["--hpctoolkit", "--ranks", "--phases", "--iterations", "--out"]
+    {
+        let shape = DatabaseShape {
+            n_ranks: u32::try_from(count(n_ranks)?)?,
+            n_samples: count(n_samples)?,
+            n_phases: u32::try_from(count(n_phases)?)?,
+            n_iterations: count(n_iterations)?,
+        };
+        return write_database(Path::new(folder), shape).with_context(|| format!("cannot write {folder}"));
     }
     let (options, out) = parse(arguments).with_context(|| format!("see below\n\n{HELP}"))?;
     let clock = Stopwatch::start();

@@ -5,8 +5,10 @@
 //!                                        └ :13 ─ phase1 ─ …
 //! ```
 //!
-//! Each rank has one thread. Every millisecond there is a sample in a leaf, and every
-//! thousandth sample finds nothing running. Law: equal shapes make equal bytes.
+//! Each rank has one thread, of which a sample is taken every millisecond. Without iterations it is in any leaf, and
+//! every thousandth sample finds nothing running. With iterations, ranks run all phases in order, each a little longer
+//! or shorter than others, and meet in `MPI_Allreduce`, which the main loop calls behind the phases; one rank in a
+//! thousand takes twice as long for the first phase. Law: equal shapes make equal bytes.
 
 use crate::Rng;
 use std::fs::{self, File};
@@ -22,6 +24,8 @@ pub struct DatabaseShape {
     pub n_samples: u64,
     /// Functions below the main loop.
     pub n_phases: u32,
+    /// Iterations of the main loop; 0 if phases come in any order.
+    pub n_iterations: u64,
 }
 
 /// The time of the first sample.
@@ -35,6 +39,11 @@ const FIRST_OF_PHASES: u32 = 8;
 /// Number of the innermost context of a phase.
 fn leaf(phase: u32) -> u32 {
     FIRST_OF_PHASES + 2 * (CONTEXTS_OF_A_PHASE * phase + CONTEXTS_OF_A_PHASE - 1)
+}
+
+/// Number of the context of `MPI_Allreduce`.
+fn meeting(shape: DatabaseShape) -> u32 {
+    leaf(shape.n_phases.saturating_sub(1)) + 4
 }
 
 /// Writes `meta.db`, `profile.db` and `trace.db` into a folder, which is made.
@@ -110,6 +119,9 @@ fn meta(shape: DatabaseShape) -> Vec<u8> {
         function(&mut image, &format!("phase{phase}"), files + 16);
         function(&mut image, &format!("leaf{phase}"), files + 16);
     }
+    if 0 < shape.n_iterations {
+        function(&mut image, "MPI_Allreduce", files);
+    }
     let n_functions = functions.len() as u32 / 40;
     let functions = image.put(&functions);
     contexts(&mut image, shape, files, functions);
@@ -182,6 +194,11 @@ fn contexts(image: &mut Image, shape: DatabaseShape, files: u64, functions: u64)
         let children = chain.iter().fold((0, 0), |children, context| put(image, context, children));
         lines.extend(place(id(0), 2, files, 12 + phase).bytes(children));
     }
+    if 0 < shape.n_iterations {
+        let at = functions + 40 * u64::from(2 * shape.n_phases + 1);
+        let children = put(image, &function(meeting(shape), at), (0, 0));
+        lines.extend(place(meeting(shape) - 2, 2, files, 12 + shape.n_phases).bytes(children));
+    }
     let children = (lines.len() as u64, image.put(&lines));
     let main_loop = put(image, &place(6, 1, files, 10), children);
     let main = put(image, &function(4, functions), main_loop);
@@ -237,13 +254,39 @@ fn trace(mut to: impl Write, shape: DatabaseShape) -> io::Result<()> {
     }
     for rank in 0..shape.n_ranks {
         let mut rng = Rng::new(u64::from(rank) + 1);
+        let mut put = |i: u64, context: u32| {
+            to.write_all(&(START_NS + i * PERIOD_NS).to_le_bytes())?;
+            to.write_all(&context.to_le_bytes())
+        };
+        if 0 < shape.n_iterations {
+            let contexts = in_order(shape, rank, &mut rng);
+            (0..).zip(contexts).try_for_each(|(i, context)| put(i, context))?;
+            continue;
+        }
         for i in 0..shape.n_samples {
             let phase = rng.below(u64::from(shape.n_phases.max(1))) as u32;
-            let context = if i % 1000 == 999 || shape.n_phases == 0 { 0 } else { leaf(phase) };
-            to.write_all(&(START_NS + i * PERIOD_NS).to_le_bytes())?;
-            to.write_all(&context.to_le_bytes())?;
+            put(i, if i % 1000 == 999 || shape.n_phases == 0 { 0 } else { leaf(phase) })?;
         }
     }
     to.write_all(b"trace.db")?;
     to.flush()
+}
+
+/// The contexts of the samples of a rank that runs all phases in each iteration. Half of an iteration is work at most
+/// ranks, so that those that take longer end in time.
+fn in_order(shape: DatabaseShape, rank: u32, rng: &mut Rng) -> Vec<u32> {
+    let n_phases = u64::from(shape.n_phases.max(1));
+    let mut contexts = Vec::with_capacity(shape.n_samples as usize);
+    for iteration in 1..=shape.n_iterations {
+        let end = (shape.n_samples * iteration / shape.n_iterations) as usize;
+        let of_phase = (end - contexts.len()) as u64 / (2 * n_phases);
+        for phase in 0..shape.n_phases {
+            let factor = if rank % 1000 == 7 && phase == 0 { 2 } else { 1 };
+            let n = factor * of_phase + rng.below(of_phase / 4 + 2);
+            let n = (n as usize).min(end - contexts.len());
+            contexts.resize(contexts.len() + n, leaf(phase));
+        }
+        contexts.resize(end, meeting(shape));
+    }
+    contexts
 }

@@ -52,13 +52,14 @@ const EVENTS_FOR_START_UP: &str = "75K";
 const ROUNDS_OF_START_UP: usize = 21;
 
 /// What can be measured separately, in the order of the table.
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "decoding",
     "operations",
     "ranks",
     "cluster",
     "nsight",
     "hpctoolkit",
+    "hpctoolkit-ranks",
     "chrome",
     "pytorch-ranks",
     "hta",
@@ -159,6 +160,7 @@ impl Bench {
             "cluster" => cluster::rows(self, python, skipped),
             "nsight" => nsight::rows(root, ouzel, quick, rounds),
             "hpctoolkit" => hpctoolkit::rows(root, ouzel, quick, rounds),
+            "hpctoolkit-ranks" => hpctoolkit::many_locations(root, ouzel, quick),
             "chrome" => chrome::rows(root, ouzel, quick, rounds, skipped),
             "pytorch-ranks" => chrome::job(root, ouzel, quick),
             "hta" => hta::rows(root, ouzel, skipped),

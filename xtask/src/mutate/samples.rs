@@ -96,7 +96,7 @@ pub fn all(root: &Path, ouzel: &Path, folder: &Path) -> Result<Vec<Sample>> {
         samples.push(own(name, path));
     }
     let hpctoolkit = made.join("ours-hpctoolkit");
-    write_database(&hpctoolkit, DatabaseShape { n_ranks: 3, n_samples: 40, n_phases: 2 })?;
+    write_database(&hpctoolkit, DatabaseShape { n_ranks: 3, n_samples: 40, n_phases: 2, n_iterations: 0 })?;
     samples.push(own("ours-hpctoolkit", hpctoolkit));
     let projections = made.join("ours-projections");
     fs::create_dir_all(&projections)?;

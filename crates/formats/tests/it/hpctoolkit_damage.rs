@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const READER: &Reader = &ouzel_formats::hpctoolkit::READER;
-const SHAPE: DatabaseShape = DatabaseShape { n_ranks: 3, n_samples: 40, n_phases: 4 };
+const SHAPE: DatabaseShape = DatabaseShape { n_ranks: 3, n_samples: 40, n_phases: 4, n_iterations: 0 };
 
 /// A folder that is gone at the end.
 struct Scratch(PathBuf);
