@@ -13,6 +13,7 @@
 use crate::align::{Alignment, Order, Step, by_id};
 use crate::node::{Body, LoopBody, Node};
 use crate::run_length::{REJECTED, Runs};
+use std::borrow::Cow;
 
 /// Most iterations that the samples of a location may miss at the start of a loop. Each is shorter than a sampling
 /// period; more of them would take so many periods.
@@ -72,6 +73,9 @@ impl<'a> Differ<'a> {
     pub(crate) fn diff(&self, a: &Node, b: &Node) -> f64 {
         match (&a.body, &b.body) {
             (Body::Call { gaps: ga, children: ca }, Body::Call { gaps: gb, children: cb }) => {
+                if are_alike(ca, cb) {
+                    return self.diff_alike((ga, ca), (gb, cb));
+                }
                 let steps = Alignment::new(self.order, a.id, ca, cb);
                 self.diff_calls((ga, ca), (gb, cb), steps)
             }
@@ -131,6 +135,18 @@ impl<'a> Differ<'a> {
         sum + self.gap(pending.0, pending.1)
     }
 
+    /// [`diff_calls`](Self::diff_calls) of calls that call the same in the same order.
+    fn diff_alike(&self, a: (&[f64], &[Node]), b: (&[f64], &[Node])) -> f64 {
+        let (mut sum, mut pending) = (0.0, (a.0[0], b.0[0]));
+        let calls = a.1.iter().zip(b.1);
+        for ((left, right), (&next_a, &next_b)) in calls.zip(a.0[1..].iter().zip(&b.0[1..])) {
+            sum += self.gap(pending.0, pending.1);
+            sum += self.diff(left, right);
+            pending = (next_a, next_b);
+        }
+        sum + self.gap(pending.0, pending.1)
+    }
+
     fn diff_profiles(&self, a: &[Node], b: &[Node]) -> f64 {
         let one = |step| match step {
             Step::Both(i, j) => self.diff(&a[i], &b[j]),
@@ -160,7 +176,8 @@ impl<'a> Differ<'a> {
     pub(super) fn in_step(&self, a: &LoopBody, b: &LoopBody) -> (Runs, Runs) {
         let missing = self.missing(a, b);
         let is_less = || self.diff_loops_at(a, b, missing) < self.diff_loops_at(a, b, 0);
-        maps(a, b, if 0 < missing && is_less() { missing } else { 0 })
+        let (of_a, of_b) = maps(a, b, if 0 < missing && is_less() { missing } else { 0 });
+        (of_a.into_owned(), of_b.into_owned())
     }
 
     /// The difference if the shorter loop misses so many iterations at its start.
@@ -214,10 +231,18 @@ pub(super) fn diff_iterations<T>(
     sum
 }
 
+/// Whether two calls call the same in the same order.
+pub(super) fn are_alike(a: &[Node], b: &[Node]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.id == b.id)
+}
+
 /// The numbers of the iterations of two loops, the shorter of which misses so many at its start.
-fn maps(a: &LoopBody, b: &LoopBody, missing: u32) -> (Runs, Runs) {
+fn maps<'r>(a: &'r LoopBody, b: &'r LoopBody, missing: u32) -> (Cow<'r, Runs>, Cow<'r, Runs>) {
     let is_a = a.map.len() < b.map.len();
-    let of = |body: &LoopBody, is_shorter| body.map.behind_rejected(if is_shorter { missing } else { 0 });
+    let of = |body: &'r LoopBody, is_shorter| match missing {
+        1.. if is_shorter => Cow::Owned(body.map.behind_rejected(missing)),
+        _ => Cow::Borrowed(&body.map),
+    };
     (of(a, is_a), of(b, !is_a))
 }
 

@@ -10,7 +10,7 @@
 
 use crate::align::{Alignment, Step, by_id};
 use crate::cluster::{Weighted, merge_cluster_set};
-use crate::diff::{IterationGroup, groups};
+use crate::diff::{IterationGroup, are_alike, groups};
 use crate::merger::{Merger, Over};
 use crate::node::{Body, IterationCluster, LoopBody, Node, Stats};
 use crate::run_length::{REJECTED, Runs};
@@ -61,8 +61,7 @@ impl Merger<'_> {
         };
         match (&mut a.body, b.body) {
             (Body::Call { gaps, children }, Body::Call { gaps: gb, children: cb }) => {
-                let alike = children.len() == cb.len() && children.iter().zip(&cb).all(|(a, b)| a.id == b.id);
-                if alike {
+                if are_alike(children, &cb) {
                     for (gap, other) in gaps.iter_mut().zip(gb) {
                         *gap = w.mean(*gap, other);
                     }

@@ -358,11 +358,7 @@ impl Body {
             Body::Call { gaps, children } => {
                 gaps.iter().sum::<f64>() + children.iter().map(Node::duration).sum::<f64>()
             }
-            Body::Loop(body) => {
-                body.gap
-                    + body.clusters.iter().map(|c| c.n as f64 * c.tree.duration()).sum::<f64>()
-                    + body.profiles.iter().map(Node::duration).sum::<f64>()
-            }
+            Body::Loop(body) => body.duration(),
             Body::Profile { self_time, children, .. } => {
                 self_time + children.iter().map(Node::duration).sum::<f64>()
             }
@@ -378,6 +374,13 @@ impl<T> LoopBody<T> {
 }
 
 impl LoopBody {
+    /// Time from its start to its end.
+    pub(crate) fn duration(&self) -> f64 {
+        self.gap
+            + self.clusters.iter().map(|c| c.n as f64 * c.tree.duration()).sum::<f64>()
+            + self.profiles.iter().map(Node::duration).sum::<f64>()
+    }
+
     /// The time and the calls of `n` iterations of a cluster, as a profile: time outside of calls, and calls by id.
     pub(crate) fn add_iterations(&self, cluster: usize, n: f64, gap: &mut f64, profiles: &mut Vec<Node>) {
         let Some(cluster) = self.clusters.get(cluster) else { return };

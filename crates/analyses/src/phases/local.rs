@@ -267,25 +267,30 @@ impl PhasesLocal {
         if let Some(plan) = plan {
             self.mark_subset(plan, at);
         }
-        let Some(frame) = self.frames.pop() else { return };
+        // Frames stay where they are: copies of what was written just now would be slow.
+        let Some(frame) = self.frames.last() else { return };
         let left = at;
         let at = self.clock(at);
         let inclusive = at.since(frame.since);
         if frame.is_inside || frame.enter < at {
             self.has_calls = true;
-            self.add(&frame, inclusive, at).n_visits += u64::from(!frame.is_joined);
+            let entry = (&mut self.entry, &mut self.touched);
+            add(&mut self.times, entry, frame, inclusive, at).n_visits += u64::from(!frame.is_joined);
         }
+        let flags = frame.flags;
+        let anchor = flags.is_anchor().then_some(*frame);
+        self.frames.pop();
         match self.frames.last_mut() {
             Some(caller) => caller.in_callees += inclusive,
             None => self.entry.in_calls += inclusive,
         }
-        if frame.flags.has(Flags::STARTS) && self.program.start.is_none() {
+        if flags.has(Flags::STARTS) && self.program.start.is_none() {
             self.program.start = Some((at, self.useful_until(at)));
         }
-        if self.planned.is_some() {
-            self.end_planned(&frame, left);
-        } else if frame.flags.is_anchor() {
-            self.end_phase(&frame, at);
+        match anchor {
+            Some(anchor) if self.planned.is_some() => self.end_planned(&anchor, left),
+            Some(anchor) => self.end_phase(&anchor, at),
+            None => {}
         }
     }
 
@@ -299,48 +304,14 @@ impl PhasesLocal {
         ProgramTimes { useful: Ticks(self.useful), ..self.program }
     }
 
-    /// A call has ended that may be a planned synchronisation.
+    /// An anchor has ended, which may be a planned synchronisation.
     fn end_planned(&mut self, anchor: &Frame, at: Ticks) {
-        if !anchor.flags.is_anchor() {
-            return;
-        }
         if self.planned.as_ref().is_some_and(Planned::has_room) {
             self.end_piece(at);
         }
         if let Some(planned) = &mut self.planned {
             planned.left((anchor.region, anchor.call_path), anchor.entered, at);
         }
-    }
-
-    /// Adds time of a call to that of its call path.
-    #[inline]
-    fn add(&mut self, frame: &Frame, inclusive: Ticks, at: Ticks) -> &mut EntryTimes {
-        let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset() && !frame.is_hidden);
-        if self.times.len() <= slot {
-            self.times.resize((slot + 1).next_power_of_two(), EntryTimes::default());
-        }
-        let times = &mut self.times[slot];
-        if !times.is_touched {
-            times.is_touched = true;
-            self.touched.push(slot as u32);
-            times.n_stays = 1;
-        } else if times.left != frame.since {
-            times.n_stays += 1;
-        }
-        times.left = at;
-        let exclusive = inclusive.since(frame.in_callees);
-        if frame.flags.has(Flags::WAITS) {
-            self.entry.waiting += exclusive;
-        }
-        times.exclusive += exclusive.0;
-        if !frame.is_joined {
-            times.inclusive += inclusive.0;
-            times.busy += inclusive.since(self.entry.waiting.since(frame.waiting_before)).0;
-        }
-        if frame.flags.has(Flags::IDLE.union(Flags::WAITS)) {
-            self.entry.idle += exclusive;
-        }
-        times
     }
 
     #[inline(never)]
@@ -374,7 +345,8 @@ impl PhasesLocal {
             inside = at.since(frame.since);
             let frame = *frame;
             if self.selected.window.is_none() || 0 < inside.0 {
-                self.add(&frame, inside, at);
+                let entry = (&mut self.entry, &mut self.touched);
+                add(&mut self.times, entry, &frame, inside, at);
             }
             let frame = &mut self.frames[depth];
             (frame.since, frame.in_callees, frame.waiting_before) = (at, Ticks(0), Ticks(0));
@@ -527,4 +499,41 @@ impl PhasesLocal {
         };
         One { location, entries, cells: self.cells, tails }
     }
+}
+
+/// Adds time of a call to that of its call path in the current entry, which has touched some.
+#[inline]
+fn add<'t>(
+    all: &'t mut Vec<EntryTimes>,
+    (entry, touched): (&mut Under, &mut Vec<u32>),
+    frame: &Frame,
+    inclusive: Ticks,
+    at: Ticks,
+) -> &'t mut EntryTimes {
+    let slot = frame.call_path.index() * 2 + usize::from(frame.flags.is_subset() && !frame.is_hidden);
+    if all.len() <= slot {
+        all.resize((slot + 1).next_power_of_two(), EntryTimes::default());
+    }
+    let times = &mut all[slot];
+    if !times.is_touched {
+        times.is_touched = true;
+        touched.push(slot as u32);
+        times.n_stays = 1;
+    } else if times.left != frame.since {
+        times.n_stays += 1;
+    }
+    times.left = at;
+    let exclusive = inclusive.since(frame.in_callees);
+    if frame.flags.has(Flags::WAITS) {
+        entry.waiting += exclusive;
+    }
+    times.exclusive += exclusive.0;
+    if !frame.is_joined {
+        times.inclusive += inclusive.0;
+        times.busy += inclusive.since(entry.waiting.since(frame.waiting_before)).0;
+    }
+    if frame.flags.has(Flags::IDLE.union(Flags::WAITS)) {
+        entry.idle += exclusive;
+    }
+    times
 }

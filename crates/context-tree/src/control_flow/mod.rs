@@ -15,6 +15,8 @@ mod acceptance;
 #[cfg(test)]
 mod edges;
 mod learned;
+#[cfg(test)]
+mod plain;
 mod successors;
 #[cfg(test)]
 mod tests;
@@ -72,6 +74,7 @@ impl ControlFlow {
     }
 
     /// Whether `next` can run after `before` (`None`: at the start) in one iteration.
+    #[cfg(test)]
     pub fn follows(&self, before: Option<StaticId>, next: StaticId) -> bool {
         let Some(next) = self.index(next) else { return false };
         match before.map(|id| self.index(id)) {
@@ -83,12 +86,15 @@ impl ControlFlow {
     /// Algorithm 1: an iteration begins with each child that cannot follow the one before.
     pub fn tag(&self, children: impl IntoIterator<Item = StaticId>) -> Tags {
         let mut found = Tags { tags: Vec::new(), n_unknown: 0 };
-        let (mut before, mut tag) = (None, 0);
+        // The row of the entry comes before the first child; behind an unknown one there is none.
+        let (mut before, mut tag) = (Some(self.vertices.len()), 0);
         for child in children {
-            tag += u32::from(!self.follows(before, child));
+            let at = self.index(child);
+            let follows = before.zip(at).is_some_and(|(before, at)| self.successors.has(before, at));
+            tag += u32::from(!follows);
             found.tags.push(tag);
-            found.n_unknown += u64::from(self.index(child).is_none());
-            before = Some(child);
+            found.n_unknown += u64::from(at.is_none());
+            before = at;
         }
         found
     }

@@ -2,9 +2,9 @@
 //!
 //! Law: memory is bounded by a number of nodes, beyond which the shortest calls lose their order.
 
-use super::interval::Intervals;
 use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop};
 use crate::node::StaticId;
+use ouzel_engine::SampleIntervals;
 use ouzel_model::{Lca, Ticks};
 
 /// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 20 MB.
@@ -19,7 +19,7 @@ pub struct SampleTreeBuilder {
     open: Vec<SampledNode>,
     n_samples: u64,
     last: Ticks,
-    intervals: Intervals,
+    intervals: SampleIntervals,
     quality: LcaQuality,
     n_inconsistent: u64,
     n_too_deep: u64,
@@ -36,7 +36,7 @@ impl Default for SampleTreeBuilder {
             open: Vec::new(),
             n_samples: 0,
             last: Ticks(0),
-            intervals: Intervals::default(),
+            intervals: SampleIntervals::default(),
             quality: LcaQuality::Exact,
             n_inconsistent: 0,
             n_too_deep: 0,
@@ -130,7 +130,7 @@ impl SampleTreeBuilder {
         if self.n_samples == 0 {
             return None;
         }
-        let period = self.intervals.median();
+        let period = self.intervals.median().unwrap_or_default();
         self.close(1, Ticks(self.last.0.saturating_add(period.0)));
         let mut root = self.open.pop()?;
         root.end = Ticks(self.last.0.saturating_add(period.0));
@@ -200,7 +200,7 @@ impl SampleTreeBuilder {
 
     /// Folds short calls until the tree has half of the nodes it may have, or all is folded.
     fn fold(&mut self) {
-        let least = self.intervals.median().0.max(1).saturating_mul(2);
+        let least = self.intervals.median().unwrap_or_default().0.max(1).saturating_mul(2);
         self.folded_below = Ticks(self.folded_below.0.max(least));
         loop {
             for node in &mut self.open {

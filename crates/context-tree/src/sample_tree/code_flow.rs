@@ -79,6 +79,9 @@ impl CodeFlows {
 
     /// Replaces what was learned of the loops in a tree by what the code says.
     pub fn replace(&self, root: &SampledNode, learned: &mut ControlFlows) {
+        if self.is_empty() {
+            return;
+        }
         let mut children: BTreeMap<StaticId, BTreeSet<StaticId>> = BTreeMap::new();
         let mut pending = vec![root];
         while let Some(node) = pending.pop() {

@@ -19,6 +19,9 @@ const SPLITS_MAX: u32 = 32;
 pub(super) fn find_loops(node: &mut SampledNode) {
     let Inside::Ordered(children) = &mut node.inside else { return };
     children.iter_mut().for_each(find_loops);
+    if children.len() < REPEATS_MIN {
+        return;
+    }
     let Some(key) = node.id.region().filter(|_| !is_loop(node.id)) else { return };
     let ids: Vec<StaticId> = children.iter().map(|child| child.id).collect();
     let mut found = Vec::new();

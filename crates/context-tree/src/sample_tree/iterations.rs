@@ -6,7 +6,7 @@ use super::{Inside, SampledIterations, SampledNode, is_loop};
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide, learn};
 use crate::node::{LoopSource, StaticId};
 use ouzel_model::Ticks;
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 /// What became of one instance of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,18 +134,38 @@ pub(crate) fn learn_flows<'t>(
     trees: impl IntoIterator<Item = &'t SampledNode>,
     source: LoopSource,
 ) -> ControlFlows {
-    let mut sequences: BTreeMap<StaticId, Vec<Vec<StaticId>>> = BTreeMap::new();
+    let mut sequences: FxHashMap<StaticId, Instances> = FxHashMap::default();
     let mut pending: Vec<&SampledNode> = trees.into_iter().collect();
     while let Some(node) = pending.pop() {
         let Inside::Ordered(children) = &node.inside else { continue };
         if is_loop(node.id) && !children.is_empty() {
-            let ids = children.iter().map(|child| child.id).collect();
-            sequences.entry(node.id).or_default().push(ids);
+            sequences.entry(node.id).or_default().add(children);
         }
         pending.extend(children);
     }
-    let flow = |(id, sequences): (StaticId, Vec<Vec<StaticId>>)| {
-        (id, learn(sequences.iter().map(Vec::as_slice), source))
-    };
-    ControlFlows(sequences.into_iter().map(flow).collect())
+    ControlFlows(sequences.into_iter().map(|(id, instances)| (id, instances.flow(source))).collect())
+}
+
+/// The instances of a loop: the children of each.
+#[derive(Default)]
+struct Instances {
+    /// Instances with this child alone, as those of most inner loops, and their number.
+    alone: Option<(StaticId, usize)>,
+    others: Vec<Vec<StaticId>>,
+}
+
+impl Instances {
+    fn add(&mut self, children: &[SampledNode]) {
+        match (children, &mut self.alone) {
+            ([child], Some((id, n))) if *id == child.id => *n += 1,
+            ([child], alone @ None) => *alone = Some((child.id, 1)),
+            _ => self.others.push(children.iter().map(|child| child.id).collect()),
+        }
+    }
+
+    fn flow(self, source: LoopSource) -> ControlFlow {
+        let alone = self.alone.map(|(id, n)| ([id], if self.others.is_empty() { 1 } else { n }));
+        let alone = alone.iter().flat_map(|(id, n)| std::iter::repeat_n(id.as_slice(), *n));
+        learn(alone.chain(self.others.iter().map(Vec::as_slice)), source)
+    }
 }

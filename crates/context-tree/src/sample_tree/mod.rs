@@ -22,7 +22,6 @@
 mod builder;
 mod code_flow;
 mod found_loops;
-mod interval;
 mod iterations;
 mod location;
 #[cfg(test)]
@@ -33,9 +32,11 @@ mod tests;
 pub(crate) use location::SampleTiming;
 pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
 
-use crate::cluster::cluster;
+use crate::cluster::{Weighted, cluster};
 use crate::merger::Merger;
-use crate::node::{IterationCluster, LoopBody, LoopSource, Node, StaticId, add_profile, profile_of};
+use crate::node::{
+    Body, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats, add_profile, profile_of,
+};
 use crate::run_length::{REJECTED, Runs};
 use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};
 use serde::{Deserialize, Serialize};
@@ -235,46 +236,67 @@ impl SampledNode {
 
     /// The tree in relative form; iterations are clustered by `merger`, inner loops first.
     pub(crate) fn into_node(self, merger: &Merger<'_>) -> Node {
+        self.into_timed(merger).0
+    }
+
+    /// The tree in relative form, and its duration.
+    fn into_timed(self, merger: &Merger<'_>) -> (Node, f64) {
         let SampledNode { id, start, end, inside, .. } = self;
         match inside {
-            Inside::Profile(profile) => *profile,
+            Inside::Profile(profile) => {
+                let duration = profile.duration();
+                (*profile, duration)
+            }
             Inside::Ordered(children) => {
-                let (mut gaps, mut nodes, mut at) = (Vec::new(), Vec::new(), start);
+                let (mut gaps, mut at) = (Vec::with_capacity(children.len() + 1), start);
+                let (mut nodes, mut inside) = (Vec::with_capacity(children.len()), 0.0);
                 for child in children {
                     gaps.push(child.start.since(at).0 as f64);
                     at = child.end;
-                    nodes.push(child.into_node(merger));
+                    let (node, duration) = child.into_timed(merger);
+                    inside += duration;
+                    nodes.push(node);
                 }
                 gaps.push(end.since(at).0 as f64);
-                Node::call(id, gaps, nodes)
+                let duration = gaps.iter().sum::<f64>() + inside;
+                let body = Body::Call { gaps, children: nodes };
+                (Node { id, stats: Stats::one(duration), body }, duration)
             }
             Inside::Iterations(inside) => {
-                let SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } =
-                    *inside;
-                let n = accepted.len();
-                let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
-                let clusters = cluster(nodes, merger);
-                let mut of = vec![0; n];
-                for (i, (members, _)) in (0..).zip(&clusters) {
-                    members.iter().for_each(|&member| of[member] = i);
-                }
-                let cluster = |(members, average): (Vec<usize>, crate::cluster::Weighted)| IterationCluster {
-                    n: members.len() as u64,
-                    tree: average.tree,
-                };
-                let mut body = LoopBody {
-                    source,
-                    cfg_source,
-                    gap: 0.0,
-                    clusters: clusters.into_iter().map(cluster).collect(),
-                    map: map_of(&is_accepted, &of),
-                    profiles,
-                    rejected: n_rejected,
-                };
-                let inside = Node::of_loop(id, body.clone()).duration();
-                body.gap = (end.since(start).0 as f64 - inside).max(0.0);
-                Node::of_loop(id, body)
+                let mut body = inside.into_loop(merger);
+                let whole = end.since(start).0 as f64;
+                body.gap = (whole - body.duration()).max(0.0);
+                let node = Node::of_loop(id, body);
+                let duration = node.duration();
+                (node, duration)
             }
+        }
+    }
+}
+
+impl SampledIterations {
+    /// The loop, without time outside of iterations.
+    fn into_loop(self, merger: &Merger<'_>) -> LoopBody {
+        let SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } = self;
+        let n = accepted.len();
+        let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
+        let clusters = cluster(nodes, merger);
+        let mut of = vec![0; n];
+        for (i, (members, _)) in (0..).zip(&clusters) {
+            members.iter().for_each(|&member| of[member] = i);
+        }
+        let cluster = |(members, average): (Vec<usize>, Weighted)| IterationCluster {
+            n: members.len() as u64,
+            tree: average.tree,
+        };
+        LoopBody {
+            source,
+            cfg_source,
+            gap: 0.0,
+            clusters: clusters.into_iter().map(cluster).collect(),
+            map: map_of(&is_accepted, &of),
+            profiles,
+            rejected: n_rejected,
         }
     }
 }
