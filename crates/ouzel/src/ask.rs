@@ -360,7 +360,7 @@ impl Trace {
     ) -> Result<Answer<Clusters>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let keys = TreeKeys::add_to(&mut set, trees);
+        let keys = TreeKeys::add_beside_calls(&mut set, self, trees);
         let profile = set.add(CallPathProfile);
         let mut pass = self.run(&set, options)?;
         let trees = keys.take(&mut pass, self, options)?;

@@ -80,7 +80,7 @@ impl Trace {
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = *per == Some(PartKind::Cluster);
         let question = || trees_of(semantics, options);
-        let trees = wants_trees.then(|| TreeKeys::add_to(&mut set, question()));
+        let trees = wants_trees.then(|| TreeKeys::add_beside_calls(&mut set, self, question()));
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;
         let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
