@@ -284,10 +284,49 @@ pub fn install_package(root: &Path, python: &Path) -> Result<Ran> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::{BTreeMap, BTreeSet};
 
     #[test]
     fn comments_are_no_requirements() {
         let found: Vec<_> = requirements("# why\npytest\n\n  otf2==3.2\n").collect();
         assert_eq!(found, ["pytest", "otf2==3.2"]);
+    }
+
+    /// Packages with their features, as they are built for these of the workspace.
+    fn parts(root: &Path, packages: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+        let mut tree = Command::new(workspace::cargo());
+        tree.args([
+            "tree",
+            "--offline",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--format",
+            "{p} [{f}]",
+        ]);
+        tree.args(packages.iter().flat_map(|package| ["--package", package]));
+        let lines = crate::runner::output(tree.current_dir(root)).expect("the lock file is complete");
+        let mut parts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        // Trees of several packages are apart by an empty line.
+        for (package, features) in lines.lines().filter_map(|line| line.rsplit_once(" [")) {
+            let features = features.trim_end_matches(" (*)").trim_end_matches(']');
+            parts.entry(package.to_owned()).or_default().insert(features.to_owned());
+        }
+        parts
+    }
+
+    #[test]
+    fn the_module_of_python_is_made_of_the_parts_of_the_binary() {
+        let root = workspace::root().expect("tests run in the workspace");
+        let binary = parts(&root, &["ouzel-cli", "ouzel-preload"]);
+        let module = parts(&root, &["ouzel-python"]);
+        let shared =
+            module.iter().filter_map(|(package, features)| Some((package, features, binary.get(package)?)));
+        let shared: Vec<_> = shared.collect();
+        assert!(100 < shared.len(), "{shared:?}");
+        for (package, of_module, of_binary) in shared {
+            assert!(of_module.is_subset(of_binary), "{package} is built twice: {of_module:?}, {of_binary:?}");
+        }
     }
 }
