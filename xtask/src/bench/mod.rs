@@ -20,6 +20,7 @@ mod operations;
 mod page;
 mod peers;
 mod ranks;
+mod record;
 mod scale;
 mod table;
 mod view;
@@ -67,6 +68,7 @@ const SECTIONS: [&str; 15] = [
     "causes",
     "correlate",
     "cube",
+    "record",
     "view",
 ];
 
@@ -168,6 +170,7 @@ impl Bench {
             "causes" => causes::rows(root, ouzel, &self.ours.examples),
             "correlate" => correlate::rows(root, quick, rounds, skipped),
             "cube" => cube::rows(root, ouzel, python, &self.ours.cubex),
+            "record" => record::rows(root, ouzel, 3 * rounds, skipped),
             "view" => view::rows(root, ouzel, quick, skipped),
             _ => anyhow::bail!("no section {section:?}"),
         }

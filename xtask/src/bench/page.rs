@@ -18,6 +18,9 @@ All parts of a ratio run alternately in the same invocation, on the same files, 
 Times are medians. Machines are noisy: compare ratios rather than times of different sections.
 ";
 
+/// The section whose table is in the page about it, before the next heading.
+const RECORD: (&str, &str, &str) = ("record", "docs/record.md", "\n### Overhead\n");
+
 /// What was measured of a section.
 pub struct Measured {
     pub section: &'static str,
@@ -32,11 +35,27 @@ pub fn write(root: &Path, measured: &[Measured]) -> Result<()> {
     let old = fs::read_to_string(&path).unwrap_or_default();
     let date = output(Command::new("date").arg("+%F"))?;
     let origin = format!("Measured on {}: {}.", date.trim(), machine::line()?);
-    fs::write(&path, merged(&old, measured, &origin))
-        .with_context(|| format!("cannot write {}", path.display()))
+    let (of_record, others): (Vec<&Measured>, Vec<&Measured>) =
+        measured.iter().partition(|new| new.section == RECORD.0);
+    fs::write(&path, merged(&old, &others, &origin))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    if let Some(measured) = of_record.first() {
+        let path = root.join(RECORD.1);
+        let old = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let new = replaced(&old, RECORD.2, &body(measured, &origin));
+        fs::write(&path, new.context("docs/record.md has no place for its table")?)?;
+    }
+    Ok(())
 }
 
-fn merged(old: &str, measured: &[Measured], origin: &str) -> String {
+/// The page with another text below a heading.
+fn replaced(page: &str, heading: &str, text: &str) -> Option<String> {
+    let (before, rest) = page.split_once(heading)?;
+    let after = rest.find("\n#").map_or("", |at| &rest[at..]);
+    Some(format!("{before}{heading}\n{text}\n{after}"))
+}
+
+fn merged(old: &str, measured: &[&Measured], origin: &str) -> String {
     let text = |section: &str| match measured.iter().find(|new| new.section == section) {
         Some(new) => Some(body(new, origin)),
         None => kept(old, section),
@@ -65,10 +84,10 @@ mod tests {
     fn a_section_is_replaced_and_the_others_stay() {
         let row = |seconds| Row::timed("report", "10M", seconds);
         let of = |section, seconds| Measured { section, rows: vec![row(seconds)], skipped: Vec::new() };
-        let first = merged("", &[of("cube", 1.0), of("decoding", 2.0)], "Measured on Monday.");
+        let first = merged("", &[&of("cube", 1.0), &of("decoding", 2.0)], "Measured on Monday.");
         let second = merged(
             &first,
-            &[Measured { skipped: vec!["no Python".to_owned()], ..of("cube", 3.0) }],
+            &[&Measured { skipped: vec!["no Python".to_owned()], ..of("cube", 3.0) }],
             "Measured on Tuesday.",
         );
         let cube = kept(&second, "cube").unwrap();
@@ -77,5 +96,14 @@ mod tests {
         assert_eq!(kept(&second, "decoding"), kept(&first, "decoding"));
         assert!(kept(&second, "decoding").unwrap().contains("2.000 s"));
         assert_eq!(merged(&second, &[], "never"), second);
+    }
+
+    #[test]
+    fn a_table_of_another_page_is_replaced() {
+        let page = "# Record\n\n### Overhead\n\nold\n\n## How it works\n";
+        let new = replaced(page, RECORD.2, "new").expect("the heading is there");
+        assert_eq!(new, "# Record\n\n### Overhead\n\nnew\n\n## How it works\n");
+        assert_eq!(replaced(&new, RECORD.2, "new"), Some(new.clone()));
+        assert_eq!(replaced("# Record\n", RECORD.2, "new"), None);
     }
 }

@@ -4,6 +4,7 @@
 
 mod artifacts;
 mod recipes;
+mod record_faults;
 
 use crate::steps::{self, Context, Outcome, Step};
 use crate::{bench, dist, fuzz, mutate, setup, workspace};
@@ -17,12 +18,13 @@ usage: cargo xtask trials [NAME ...]
 
 what takes too long for cargo xtask test; all of them if none is named
 
-  fuzzing      each fuzz target for five minutes, from all inputs found so far
-  mutations    damaged archives of all formats for half an hour
-  artifacts    what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
-  recipes      the recipes of packaging/, by the tools of each ecosystem
-  same-bytes   cargo xtask dist from a second clone, which must give the same bytes
-  benchmarks   cargo xtask bench, which writes docs/speed.md
+  fuzzing        each fuzz target for five minutes, from all inputs found so far
+  mutations      damaged archives of all formats for half an hour
+  artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
+  recipes        the recipes of packaging/, by the tools of each ecosystem
+  record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
+  same-bytes     cargo xtask dist from a second clone, which must give the same bytes
+  benchmarks     cargo xtask bench, which writes docs/speed.md
 
 OUZEL_DIST=DIR names a folder with what cargo xtask dist made before; else it is made anew.
 ";
@@ -32,6 +34,7 @@ const TRIALS: &[Step] = &[
     ("mutations", mutations),
     ("artifacts", artifacts::install_and_use),
     ("recipes", recipes::try_all),
+    ("record-faults", record_faults::kill_ranks),
     ("same-bytes", same_bytes),
     ("benchmarks", benchmarks),
 ];
