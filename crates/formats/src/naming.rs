@@ -35,14 +35,69 @@ pub(crate) fn of_function(name: &str) -> (RegionRole, Paradigm) {
         };
         return (role, Paradigm::Pthread);
     }
-    if starts(&["shmem_", "pshmem_", "shmemx_"]) {
-        let role = match name.contains("barrier") || name.contains("sync") {
-            true => RegionRole::Barrier,
-            false => RegionRole::Rma,
-        };
-        return (role, Paradigm::Shmem);
+    match shmem_role(name.strip_prefix('p').unwrap_or(name)) {
+        Some(role) => (role, Paradigm::Shmem),
+        None => (RegionRole::Function, Paradigm::Unknown),
     }
-    (RegionRole::Function, Paradigm::Unknown)
+}
+
+/// What a function of OpenSHMEM 1.5 does. Functions of Linux begin with `shmem_`, too: those are `None`.
+fn shmem_role(name: &str) -> Option<RegionRole> {
+    const TYPES: [&str; 20] = [
+        "ctx",
+        "char",
+        "schar",
+        "uchar",
+        "short",
+        "ushort",
+        "int",
+        "uint",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "int32",
+        "int64",
+        "uint32",
+        "uint64",
+        "size",
+        "ptrdiff",
+        "float",
+        "double",
+    ];
+    if name.starts_with("shmemx_") {
+        return Some(RegionRole::Rma);
+    }
+    let words = name.strip_prefix("shmem_")?.split('_').skip_while(|word| TYPES.contains(word));
+    let function = words.collect::<Vec<_>>().join("_");
+    let begins = |words: &[&str]| words.iter().any(|word| function.starts_with(word));
+    let transfers = || {
+        let operation = function.strip_suffix("_nbi").unwrap_or(&function);
+        let operation = operation.strip_suffix("_signal").unwrap_or(operation);
+        let operation = operation.strip_prefix('i').unwrap_or(operation);
+        let size = operation.strip_prefix("put").or_else(|| operation.strip_prefix("get"));
+        size.is_some_and(|size| ["", "mem", "8", "16", "32", "64", "128"].contains(&size))
+    };
+    Some(match &*function {
+        "sync" | "sync_all" | "team_sync" => RegionRole::Barrier,
+        _ if begins(&["barrier"]) => RegionRole::Barrier,
+        "init" | "init_thread" | "finalize" | "malloc" | "calloc" | "realloc" | "align" | "free"
+        | "malloc_with_hints" => RegionRole::CollectiveOther,
+        _ if begins(&["broadcast", "collect", "fcollect", "alltoall"])
+            || function.ends_with("_to_all")
+            || function.ends_with("_reduce") =>
+        {
+            RegionRole::CollectiveOther
+        }
+        "my_pe" | "n_pes" | "pe_accessible" | "addr_accessible" | "ptr" | "global_exit" | "pcontrol"
+        | "query_thread" | "query_initialized" | "info_get_version" | "info_get_name" => RegionRole::Function,
+        _ if begins(&["team_"]) => RegionRole::Function,
+        "p" | "g" | "swap" | "cswap" | "fadd" | "finc" | "add" | "inc" | "fetch" | "set" | "quiet"
+        | "fence" | "set_lock" | "test_lock" | "clear_lock" | "signal_fetch" => RegionRole::Rma,
+        _ if begins(&["atomic_", "wait", "test", "signal_wait"]) || transfers() => RegionRole::Rma,
+        _ if name.starts_with("shmem_ctx_") => RegionRole::Function,
+        _ => return None,
+    })
 }
 
 fn is_upper(c: char) -> bool {
@@ -171,12 +226,21 @@ mod tests {
 
     #[test]
     fn names_tell_role_and_paradigm() {
-        use Paradigm::{Cuda, Hip, Mpi, OpenMp, Pthread, Unknown};
+        use Paradigm::{Cuda, Hip, Mpi, OpenMp, Pthread, Shmem, Unknown};
         use RegionRole::{
             Barrier, CollectiveAllToAll, CollectiveAllToOne, CollectiveOneToAll, CollectiveOther,
             DataTransfer, FileIo, Function, PointToPoint, Rma, ThreadCreate,
         };
         for (name, role, paradigm) in [
+            ("shmem_barrier_all", Barrier, Shmem),
+            ("pshmem_double_put_nbi", Rma, Shmem),
+            ("shmem_ctx_iget64", Rma, Shmem),
+            ("shmem_uint64_atomic_fetch_add", Rma, Shmem),
+            ("shmem_long_sum_to_all", CollectiveOther, Shmem),
+            ("shmem_n_pes", Function, Shmem),
+            ("shmem_fault", Function, Unknown),
+            ("shmem_getpage_gfp", Function, Unknown),
+            ("shmem_get_folio", Function, Unknown),
             ("MPI_Barrier", Barrier, Mpi),
             ("PMPI_Ibarrier", Barrier, Mpi),
             ("mpi_allreduce_", CollectiveAllToAll, Mpi),

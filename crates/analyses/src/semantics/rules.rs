@@ -44,7 +44,7 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     ]),
     // Not shmem_getpage_gfp and the like, which are of an operating system.
     (Shmem, Wait, &[
-        r"p?(shmem_(.*wait.*|quiet|fence|.*test.*|set_lock|test_lock|",
+        r"p?(shmem_(((u?(short|int|long|longlong|int32|int64)|size|ptrdiff|signal)_)?(wait|test).*|quiet|fence|set_lock|",
         r"([a-z0-9]+_)*i?(get|put)(mem|8|16|32|64|128)?(_nbi|_signal(_nbi)?)?|([a-z0-9]+_)*atomic_.*))",
     ]),
     (Nccl, Synchronization, &[
@@ -85,7 +85,12 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     (OpenMp, Wait, &[r"OpenMP (critical|Ordered|(Set|Test) (Nest )?Lock)"]),
     // Names that tell the family only.
     (OpenMp, Computation, &[r"(omp_|GOMP_|__kmpc_|__kmp_|kmp_|!\$omp |<omp |OpenMP ).*"]),
-    (Shmem, Computation, &[r"p?shmemx?_.*"]),
+    // Not every name with this prefix: shmem_fault and its kin are functions of Linux.
+    (Shmem, Computation, &[
+        r"p?(shmemx_.*|shmem_(my_pe|n_pes|(pe|addr)_accessible|ptr|align|calloc|malloc_with_hints|clear_lock|",
+        r"info_get_(version|name)|global_exit|query_(thread|initialized)|pcontrol|signal_fetch|cache_.*|",
+        r"team_.*|ctx_.*|([a-z0-9]+_)+([pg]|c?swap|f?inc|f?add|fetch|set)))",
+    ]),
     (Nccl, Computation, &[r"(p?nccl|rccl)[A-Z].*"]),
     (CudaHip, Computation, &[r"(cu|cuda|hip)[A-Z].*"]),
     (Pthread, Computation, &[r"pthread_.*"]),
