@@ -97,8 +97,8 @@ impl Unavailable {
                 "definitions are lost, so it is not known which regions compute and which wait"
             }
             Unavailable::Accelerators => {
-                "accelerators run the work, so how much the host's threads compute says little; `ouzel efficiency` shows \
-                 hosts and accelerators side by side"
+                "accelerators run part of the work, so how much the host's threads compute says little; `ouzel \
+                 efficiency` shows hosts and accelerators side by side"
             }
             Unavailable::CollectivesBeside => {
                 "helper threads run collectives beside the computation, so threads do not share work; `ouzel breakdown` \

@@ -557,7 +557,12 @@ impl Fold<'_> {
 fn uncertain_calls(kind: LocationKind, completes: bool) -> Notice {
     let of = match kind {
         LocationKind::CpuThread => "CPU threads",
-        LocationKind::AcceleratorStream => "accelerator streams",
+        // Tools record a stream where its operations begin and end.
+        LocationKind::AcceleratorStream => {
+            let message = "operations of accelerator streams are told apart by their call paths: those that follow each \
+                           other without a gap count as one";
+            return Notice::new(Level::Low, NoticeCode::UncertainInstances, message);
+        }
         LocationKind::Metric => "metric sources",
         LocationKind::Unknown => "locations of unknown kind",
     };

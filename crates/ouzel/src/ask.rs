@@ -403,7 +403,7 @@ impl Trace {
         let trees = (beside != Beside::Nothing).then(|| set.add(question()));
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
-        let cube = wants_cube.then(|| set.add_silent(SeverityCube::default()));
+        let cube = wants_cube.then(|| set.add_silent(SeverityCube::as_evidence()));
         let keys = PlanKeys::add_to(&mut set, definitions, semantics);
         let mut pass = self.run(&set, options)?;
         let trees: Option<ContextTreesOutput> = trees.map(|key| pass.outputs.take(&key)).transpose()?;
@@ -471,8 +471,8 @@ impl Trace {
         let within = within.map(|key| pass.outputs.take(&key)).transpose()?;
         if let Some(devices) = devices {
             let devices = pass.outputs.take(&devices)?;
+            material.add_summary(devices.summary(definitions));
             if material.are_accelerators_exact(devices.knows_launches(definitions)) {
-                material.add_summary(devices.summary(definitions));
                 let losses = devices.losses(definitions);
                 losses.into_iter().for_each(|losses| material.add_accelerators(losses));
             }

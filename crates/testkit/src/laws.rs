@@ -16,9 +16,9 @@ use crate::toy::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace, region_fro
 use ouzel_engine::{Analysis, AnalysisSet, Folder, Key, Partial, Prepared, Question};
 use ouzel_model::{
     CollectiveOp, CollectiveRoot, CommId, CommRank, Communicator, Definitions, DeviceStep, Filter, LinkEnd,
-    LocationId, LocationKind, LockUse, Notice, Notices, Paradigm, RankGroupId, RmaAccess, RmaCollective,
-    RmaLock, RmaLockMode, RmaOperationId, RmaStep, RmaSyncLevel, RmaWindow, RmaWindowId, ThreadLife,
-    ThreadStep, TraceSource, WorldRank,
+    LocationId, LocationKind, LockUse, Notice, NoticeCode, Notices, Paradigm, RankGroupId, RmaAccess,
+    RmaCollective, RmaLock, RmaLockMode, RmaOperationId, RmaStep, RmaSyncLevel, RmaWindow, RmaWindowId,
+    ThreadLife, ThreadStep, TraceSource, WorldRank,
 };
 use probe::Probe;
 use std::num::NonZeroUsize;
@@ -566,7 +566,7 @@ where
         };
         let text = |set: &Prepared, key: &Key<Q>| {
             // Notices about calls made from samples for the other analysis belong to that analysis.
-            let is_own = |notice: &Notice| !notice.message.contains("are made of samples");
+            let is_own = |notice: &Notice| notice.code != NoticeCode::UncertainInstances;
             self.finish_with(set, key, self.trace, fold(set), is_own)
         };
         let (own_set, own_key) = self.alone();

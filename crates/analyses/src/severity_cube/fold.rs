@@ -1,6 +1,6 @@
 //! The fold: an addition for each visit, message, collective operation and cut of the counters.
 
-use super::output::SeverityCubeOutput;
+use super::output::{SeverityCubeOutput, report_not_attributed};
 use super::quantity::Quantity;
 use super::state::{IoTotals, LocationColumns, QuantityColumn, SeverityCubeLocal, SeverityCubePartial};
 use crate::call_path_profile::{VisitTimes, add_visits};
@@ -20,12 +20,18 @@ pub struct SeverityCube {
     /// Bytes that the partials of this process take together, counted at the end of each location.
     #[serde(skip)]
     held_bytes: Arc<AtomicU64>,
+    is_evidence: bool,
 }
 
 impl SeverityCube {
     /// A cube whose partials add the bytes they take to `held_bytes`, for who decides when they are too many.
     pub fn counting(held_bytes: Arc<AtomicU64>) -> Self {
-        SeverityCube { held_bytes }
+        SeverityCube { held_bytes, is_evidence: false }
+    }
+
+    /// A cube that another answer takes its evidence from: what it leaves out is no loss of that answer.
+    pub fn as_evidence() -> Self {
+        SeverityCube { is_evidence: true, ..SeverityCube::default() }
     }
 }
 
@@ -114,6 +120,9 @@ impl Analysis for SeverityCube {
         partial: SeverityCubePartial,
         cx: &FinishCx<'_>,
     ) -> Result<SeverityCubeOutput, AnalysisError> {
+        if !self.is_evidence {
+            report_not_attributed(&partial.not_attributed, cx);
+        }
         Ok(SeverityCubeOutput::new(partial, cx))
     }
 }

@@ -86,7 +86,7 @@ impl SeverityCubeOutput {
     /// Turns columns by location into rows by call path, one quantity at a time, so that no more than one of them is
     /// in memory twice.
     pub(super) fn new(partial: SeverityCubePartial, cx: &FinishCx<'_>) -> Self {
-        let SeverityCubePartial { locations: counted, counters, not_attributed } = partial;
+        let SeverityCubePartial { locations: counted, counters, .. } = partial;
         let mut locations = Vec::new();
         let mut columns = Vec::new();
         for (location, of_location) in counted {
@@ -97,7 +97,6 @@ impl SeverityCubeOutput {
                 columns.push(of_location);
             }
         }
-        report_not_attributed(&not_attributed, cx);
         let quantities: BTreeSet<Quantity> = columns
             .iter()
             .flat_map(|location| location.columns.iter().map(|(quantity, _)| *quantity))
@@ -197,7 +196,8 @@ pub fn quantities(counted: &BTreeSet<Quantity>, counters: &BTreeSet<MetricId>) -
     Q::built_in().chain(of_counters).filter(is_wanted).collect()
 }
 
-fn report_not_attributed(metrics: &BTreeSet<MetricId>, cx: &FinishCx<'_>) {
+/// Values that no profile by call path can hold.
+pub(super) fn report_not_attributed(metrics: &BTreeSet<MetricId>, cx: &FinishCx<'_>) {
     for metric in metrics {
         let name = &cx.definitions.metrics[metric.index()].name;
         let message = format!(

@@ -216,12 +216,11 @@ fn each_kind_of_location_is_doubted_once() {
     );
     let (_, report) = run_report(&trace, &Filter::default(), LogOfCalls);
     let notices: Vec<_> = report.notices.iter().map(|n| (&*n.message, n.count)).collect();
-    let of = |kind| {
-        format!(
-            "calls of {kind} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
-        )
-    };
-    assert_eq!(notices, [(&*of("CPU threads"), 1), (&*of("accelerator streams"), 2)]);
+    let threads = "calls of CPU threads are made of samples: times are exact only to the sampling period, and visits are \
+                   lower bounds";
+    let streams = "operations of accelerator streams are told apart by their call paths: those that follow each other \
+                   without a gap count as one";
+    assert_eq!(notices, [(threads, 1), (streams, 2)]);
     let (_, report) = run_report(&trace, &Filter::default(), Log);
     assert_eq!(report.notices, [], "no calls are made for those who want samples");
 }
