@@ -29,7 +29,7 @@ pub fn named(ranks: &[u32], room: usize) -> String {
 }
 
 /// Fewest ranks at equal distances that are written with an ellipsis.
-const N_STRIDED: usize = 4;
+const N_STRIDED: usize = 6;
 
 /// Pieces of text with the number of ranks in each: runs, then series of equal distance, then single ranks.
 fn parts(ranks: &[u32]) -> Vec<(String, usize)> {
@@ -64,7 +64,8 @@ mod tests {
         check(&[0], "0");
         check(&[0, 1], "0, 1");
         check(&[0, 1, 2, 3, 8], "0–3, 8");
-        check(&[4, 8, 12, 16, 60], "4, 8, …, 16, 60");
+        check(&[4, 8, 12, 16, 60], "4, 8, 12, 16, 60");
+        check(&[4, 8, 12, 16, 20, 24, 60], "4, 8, …, 24, 60");
         check(&[0, 2, 4, 5, 6], "0, 2, 4–6");
         assert_eq!(
             text(&(0..8).map(|i| i * i * 1000).collect::<Vec<_>>(), 20),
