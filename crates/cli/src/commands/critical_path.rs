@@ -12,10 +12,12 @@ use crate::terminal::units;
 use clap::Args;
 use ouzel::Trace;
 use ouzel::analyses::critical_path::PathProfile;
+use ouzel::diagnose::NO_REGION;
 use ouzel::model::Ticks;
 use ouzel::waits::accelerators::{DeviceChange, DeviceProjection};
 use ouzel_answers::CriticalPathAnswer;
 use ouzel_plot::pictures;
+use std::sync::Arc;
 
 pub const COMMAND: Command =
     Command::about_a_run::<CriticalPathArgs>("critical-path", &[Need::Calls.always()]);
@@ -125,8 +127,10 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     let waits = path.rows.iter().any(|row| Ticks(0) < row.time.waiting);
     let launches = path.rows.iter().any(|row| Ticks(0) < row.time.launch);
     let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
+    let regions = shown.values::<Option<Arc<str>>>("region").iter();
+    let regions = regions.map(|region| region.as_deref().unwrap_or(NO_REGION).to_owned());
     let grid = Grid::default()
-        .with(column("region", "region").naming())
+        .with(GridColumn::text("region", regions).naming())
         .with(column("total_ns", "on the path"))
         .with(column("share", "share"))
         .with(
