@@ -127,3 +127,15 @@ def test_the_diagnosis_finds_what_was_planted(testdata):
     assert all(segment["iterations"] for segment in segments)
     assert {s["id"] for s in segments} < {s["id"] for s in faulty.segments(all=True)}
     assert report["projected_run_time_ns"] < report["run"]["span_ns"]
+
+
+def test_collectives_on_threads_that_nothing_hides_are_found(shared):
+    trace = ouzel.open(shared / "chrome-pytorch" / "hta-cpu_only")
+    report = trace.report()
+    first = report["findings"][0]
+    assert first["kind"] == "exposed_communication" and first["call_path"][-1].startswith("gloo:")
+    # What no computation hides is what `breakdown` shows as communication alone.
+    table = trace.comm_comp_breakdown()
+    assert first["gain_ns"] == report["run"]["span_ns"] - max(
+        span - alone for span, alone in zip(table["span_ns"], table["communication_ns"])
+    )

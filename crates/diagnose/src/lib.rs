@@ -382,7 +382,10 @@ impl Material {
     pub fn add_accelerators(&mut self, losses: DeviceLosses) {
         let remap = self.profile.call_paths.absorb(&losses.call_paths);
         let mut list = losses.list;
-        list.iter_mut().for_each(|loss| loss.call_path = remap.path(loss.call_path));
+        for loss in &mut list {
+            loss.call_path = remap.path(loss.call_path);
+            loss.alternatives.iter_mut().for_each(|path| *path = remap.path(*path));
+        }
         self.devices = Some(list);
     }
 

@@ -50,6 +50,12 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
+    /// The shortest range that has both.
+    #[must_use]
+    pub fn and(self, other: TimeRange) -> TimeRange {
+        TimeRange { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+
     /// Whether `at` is inside.
     pub fn contains(self, at: Ticks) -> bool {
         self.start <= at && at < self.end

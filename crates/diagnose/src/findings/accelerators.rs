@@ -3,7 +3,7 @@
 //! Their gains are those of replays of hosts and streams, and take the place of gaps that are charged to code.
 
 use super::context::Context;
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::words::capitalised;
 use ouzel_analyses::semantics::Family;
@@ -221,6 +221,19 @@ pub(super) fn drafts(cx: &Context<'_>, losses: &[DeviceLoss]) -> Vec<Draft> {
     losses.iter().map(|loss| draft(cx, loss)).collect()
 }
 
+/// What a change would save, and which others would save the same time instead.
+fn saving(cx: &Context<'_>, before: &str, alternatives: &[CallPathId]) -> Saving {
+    let mut saving = Saving::new(before);
+    if !alternatives.is_empty() {
+        let names: Vec<String> = alternatives.iter().map(|&path| cx.name(path)).collect();
+        saving.after = format!(
+            ". The same for {} instead would save as much; for all of them, no more.",
+            names.join(" or ")
+        );
+    }
+    saving
+}
+
 fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     let words = words(loss.kind);
     let path: CallPathId = loss.call_path;
@@ -245,21 +258,13 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     };
     let gain = loss.gain.0;
     Draft {
-        kind: words.kind,
         title,
         sentence: capitalised(&format!("{start}{}", fill(sentence))),
-        saving: Saving::new(words.saving),
-        path,
-        also: Vec::new(),
+        saving: saving(cx, words.saving, &loss.alternatives),
         ranks,
-        iterations: None,
-        epochs: Vec::new(),
-        range: cx.group.run_range,
+        range: loss.range,
         gain,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
         replayed: (loss.kind != DeviceLossKind::Imbalance).then_some(gain),
-        without_transfers: false,
         loss: gain,
         assumption: match loss.kind {
             DeviceLossKind::Imbalance => "all devices take the mean time for it".to_owned(),
@@ -283,6 +288,6 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
             ],
         )],
         advice: of_vendor(fill(advice), &cx.name(path)),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, words.kind, path)
     }
 }

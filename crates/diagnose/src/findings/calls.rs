@@ -93,24 +93,17 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         values.push(Quantity::of("bytes per rank and call", mean_bytes as f64, QuantityUnit::Bytes));
     }
     Draft {
-        kind: FindingKind::CollectiveCost,
         title: format!("Cost of {place}"),
         sentence: format!(
             "{place} {how_often}{}.",
             if is_alone { "" } else { ", even for the last rank to arrive" },
         ),
         saving: Saving::new("Avoiding this would save"),
-        path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: iterations(stages, cost),
         range: range_of(stages),
         gain,
         remedy: vec![Edit::Scale(EditedCode::with_callees(path), (0, 1))],
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "the calls can be removed, combined or hidden behind computation".to_owned(),
         confidence: (
@@ -147,7 +140,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
                 "Check whether all ranks need all of the data of {place}, and whether it can be started earlier."
             )
         },
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, FindingKind::CollectiveCost, path)
     }
 }
 
@@ -229,6 +222,9 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
 /// The finding about a theme other than messages; `None` for messages.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let mut draft = by_theme(cx, waiting)?;
+    if waiting.theme == Theme::Collectives && makes_communicators_once(cx, waiting) {
+        return Some(set_up(cx, waiting, draft));
+    }
     if let Some((path, wait)) = locks_of_helpers(cx).filter(|_| waiting.theme == Theme::Threads) {
         let place = cx.place(path);
         // The first threads wait for the others at most as long as these wait for locks.
@@ -265,6 +261,53 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         return Some(uneven.explain(cx, draft));
     }
     Some(draft)
+}
+
+/// Calls that make a communicator, without prefix.
+const MAKE_COMMUNICATORS: [&str; 10] = [
+    "cart_create",
+    "cart_sub",
+    "comm_create",
+    "comm_create_group",
+    "comm_dup",
+    "comm_split",
+    "comm_split_type",
+    "dist_graph_create",
+    "dist_graph_create_adjacent",
+    "graph_create",
+];
+
+/// Whether all the waiting is in calls that make communicators, each made once by a rank at most.
+fn makes_communicators_once(cx: &Context<'_>, waiting: &Waiting<'_>) -> bool {
+    let makes_one = |path: CallPathId| {
+        let name =
+            cx.paths().region(path).map(|region| cx.definitions.region(region).name.to_ascii_lowercase());
+        let name = name.as_deref().and_then(|name| name.trim_end_matches('_').strip_prefix("mpi_"));
+        name.is_some_and(|name| MAKE_COMMUNICATORS.contains(&name))
+    };
+    let is_once = |path: CallPathId| cx.visits(path) <= cx.n_peers();
+    cx.recorded.calls && waiting.paths.iter().all(|&(path, _)| makes_one(path) && is_once(path))
+}
+
+/// Set-up: nothing hides it, and a longer run has no more of it.
+fn set_up(cx: &Context<'_>, waiting: &Waiting<'_>, draft: Draft) -> Draft {
+    let place = cx.place(draft.path);
+    Draft {
+        title: format!("Cost of {place}"),
+        sentence: format!(
+            "{} {} ({}) in {place}, which makes a communicator and is called once.",
+            capitalised(&format!("{} spends", cx.even_the_busiest())),
+            cx.time(waiting.ticks),
+            cx.percent(waiting.ticks)
+        ),
+        saving: Saving::new("Avoiding this would save at most"),
+        gain: waiting.ticks,
+        assumption: "the calls can be avoided, and what they do for the first time takes no time elsewhere".to_owned(),
+        advice: "It happens once, so it matters less in a longer run. The first such calls often make the connections \
+                 between the ranks: check whether the time moves elsewhere without it."
+            .to_owned(),
+        ..draft
+    }
 }
 
 /// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks. Samples do not
@@ -319,7 +362,6 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
     let values = cx.places(&shown).into_iter().zip(&waiting.paths);
     Some(Draft {
-        kind,
         title: format!("{title} {place}"),
         sentence: format!(
             "{} {} of these phases ({}) in {place} and similar calls.",
@@ -328,7 +370,6 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
             cx.percent(waiting.ticks)
         ),
         saving: Saving::new(format!("{remedy} would save")),
-        path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: iterations(&stages, |phase| u128::from(phase.waiting())),
         range: range_of(&stages),
@@ -338,11 +379,7 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
             Theme::Device | Theme::Threads | Theme::Other => Vec::new(),
             Theme::Messages | Theme::Collectives | Theme::Locks => waiting.gone(),
         },
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
         also: others(cx, waiting, path),
-        replayed: None,
-        without_transfers: false,
         loss: waiting.ticks,
         assumption: assumption.to_owned(),
         confidence: (confidence.min(at_most), format!("{phases}; {reason}")),
@@ -370,6 +407,6 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
                 .collect(),
         )],
         advice: advice.to_owned(),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, kind, path)
     })
 }

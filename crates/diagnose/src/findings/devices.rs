@@ -4,7 +4,7 @@
 //! it last launched or waited (`ouzel_waits`). Gaps that are charged to calls that wait are told where these wait.
 
 use super::context::{Context, greatest_first};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::words::capitalised;
 use ouzel_analyses::semantics::Category;
@@ -50,7 +50,6 @@ pub(super) fn idle(cx: &Context<'_>) -> Option<Draft> {
     let values = cx.places(&shown).into_iter().zip(&all);
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
-        kind: FindingKind::IdleDevice,
         title: format!("Accelerators are idle while {name} runs on the host"),
         sentence: format!(
             "{}, accelerators have nothing to do for {} ({}) of the run because the host is in {name} before it launches \
@@ -60,17 +59,8 @@ pub(super) fn idle(cx: &Context<'_>) -> Option<Draft> {
             cx.percent(gain)
         ),
         saving: Saving::new("Keeping them busy would save at most"),
-        path,
-        also: Vec::new(),
         ranks,
-        iterations: None,
-        epochs: Vec::new(),
-        range: cx.group.run_range,
         gain,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "the host prepares and launches early enough that kernels follow each other".to_owned(),
         confidence: (
@@ -86,6 +76,6 @@ pub(super) fn idle(cx: &Context<'_>) -> Option<Draft> {
             "Prepare the next step in {name} while the device computes the one before (another thread, prefetching, \
              several streams), make it faster, or move it to the device."
         ),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, FindingKind::IdleDevice, path)
     })
 }

@@ -66,6 +66,33 @@ impl Saving {
 }
 
 impl Draft {
+    /// A draft about the whole run, without words and gain, which its rule adds; the command compares the ranks.
+    pub fn about(cx: &Context<'_>, kind: FindingKind, path: CallPathId) -> Self {
+        Draft {
+            kind,
+            title: String::new(),
+            sentence: String::new(),
+            saving: Saving::default(),
+            path,
+            also: Vec::new(),
+            ranks: Ranks::default(),
+            iterations: None,
+            epochs: Vec::new(),
+            range: cx.group.run_range,
+            gain: 0,
+            remedy: Vec::new(),
+            remedy_before: Vec::new(),
+            replayed: None,
+            without_transfers: false,
+            loss: 0,
+            assumption: String::new(),
+            confidence: cx.confidence_of_phases(),
+            evidence: Vec::new(),
+            advice: String::new(),
+            command: compare_ranks(cx, path),
+        }
+    }
+
     /// What the run would gain, in ticks.
     pub fn stated_gain(&self) -> u64 {
         self.replayed.unwrap_or(self.gain)

@@ -6,7 +6,7 @@
 //! `gain = run time − max over processes of (span − exposed)`, at most.
 
 use super::context::{Context, greatest_first};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::words::capitalised;
 use ouzel_analyses::breakdown::{BreakdownOutput, ProcessBreakdown};
@@ -34,7 +34,6 @@ pub(super) fn exposed(cx: &Context<'_>, breakdown: &BreakdownOutput) -> Option<D
     let who = cx.in_words(&ranks);
     let threads = if are_helpers { "helper threads" } else { "threads" };
     Some(Draft {
-        kind: FindingKind::ExposedCommunication,
         title: format!("Communication in {name} is not hidden"),
         sentence: format!(
             "{}, collectives such as {name} are under way on {threads} in {} of the run, in {} of it while no thread \
@@ -44,17 +43,8 @@ pub(super) fn exposed(cx: &Context<'_>, breakdown: &BreakdownOutput) -> Option<D
             cx.percent(exposed),
         ),
         saving: Saving::new("Hiding all of it behind computation would save at most"),
-        path,
-        also: Vec::new(),
         ranks,
-        iterations: None,
-        epochs: Vec::new(),
-        range: cx.group.run_range,
         gain,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "collectives take no time but what computation hides".to_owned(),
         confidence: (
@@ -73,7 +63,7 @@ pub(super) fn exposed(cx: &Context<'_>, breakdown: &BreakdownOutput) -> Option<D
             ],
         )],
         advice: advice(cx),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, FindingKind::ExposedCommunication, path)
     })
 }
 

@@ -229,7 +229,6 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
         format!("Remove {sync_name}, unless something depends on it that messages do not already order.")
     };
     Draft {
-        kind: FindingKind::ExcessSynchronisation,
         title: format!("{sync_name} is called too often"),
         sentence: format!(
             "Time in {name} varies from rank to rank and from iteration to iteration, and {sync_name} makes all ranks \
@@ -237,22 +236,17 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
             how_much_evens_out(group.imbalance, in_total)
         ),
         saving: Saving::new(format!("Removing {sync_name} would save")),
-        path: sync,
         ranks,
         iterations: iterations(&group.stages, PhaseTimes::imbalance),
         range: group.range(),
         gain: moving,
         remedy: vec![Edit::Release(EditedCode::with_callees(sync))],
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: moving,
         assumption: "no rank needs the others between two iterations".to_owned(),
         confidence,
         evidence,
         advice,
         command: compare_ranks(cx, group.path),
+        ..Draft::about(cx, FindingKind::ExcessSynchronisation, sync)
     }
 }

@@ -1,7 +1,7 @@
 //! The finding that work is uneven, and the evidence that all findings about uneven work share.
 
 use super::context::{Context, Times, greatest_first};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Evidence, FindingKind, Iterations, Quantity};
 use super::ranks::Ranks;
 use super::stages::{PhaseTimes, Stage};
@@ -130,7 +130,6 @@ pub(super) fn load(
     evidence.extend(contributions_evidence(cx, group));
     evidence.extend(waiting_evidence(cx, &group.stages));
     Draft {
-        kind: FindingKind::LoadImbalance,
         title: format!("Load imbalance in {name}: {who}"),
         sentence: format!(
             "{} work{s} longer in {name} than the others, which wait{}.",
@@ -138,22 +137,15 @@ pub(super) fn load(
             when(iterations.as_ref())
         ),
         saving: Saving::new("Spreading the work evenly would save"),
-        path: group.path,
         ranks,
         iterations,
         range: group.range(),
         gain,
         remedy: vec![Edit::Balance(group.code(cx))],
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: SPREAD.to_owned(),
-        confidence: cx.confidence_of_phases(),
         evidence,
         advice: advice(&name),
-        command: compare_ranks(cx, group.path),
+        ..Draft::about(cx, FindingKind::LoadImbalance, group.path)
     }
 }

@@ -1,7 +1,7 @@
 //! What findings about messages share: how much of the waiting is for messages, and what each finding begins with.
 
 use super::context::{Context, Times};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::Draft;
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::stages::Stage;
 use super::waiting::Waiting;
@@ -21,24 +21,15 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
     let values = cx.places(&shown).into_iter().zip(&waiting.paths);
     Draft {
-        kind: FindingKind::CommunicationCost,
         title: String::new(),
         sentence: String::new(),
-        saving: Saving::default(),
-        path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: iterations(stages, |phase| u128::from(phase.waiting())),
         range: range_of(stages),
         gain,
         remedy: waiting.gone(),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
         also: others(cx, waiting, path),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
-        assumption: String::new(),
-        confidence: cx.confidence_of_phases(),
         evidence: vec![Evidence::new(
             format!(
                 "{} does not compute for {} of these phases",
@@ -56,7 +47,7 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
                 .collect(),
         )],
         advice: String::new(),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, FindingKind::CommunicationCost, path)
     }
 }
 

@@ -53,7 +53,7 @@ use crate::accelerators_card::AcceleratorsCard;
 use crate::recorded::Recorded;
 use crate::wait_sums::WaitSums;
 use context::{Context, SIGNIFICANT};
-use draft::{Draft, Saving};
+use draft::Draft;
 use ouzel_analyses::breakdown::BreakdownOutput;
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
@@ -64,7 +64,7 @@ use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::{CallPathTree, Definitions, units};
 use ouzel_replay::Replay;
 use ouzel_waits::DelaysOutput;
-use ouzel_waits::accelerators::DeviceLoss;
+use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind};
 use replayed::Replays;
 use waiting::Theme;
 
@@ -168,7 +168,10 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     // Calls of the runtime wait for what a replay of hosts and streams has, or take the time that it does without.
     let is_of_runtime = |path| cx.class(path).is_some_and(|class| class.family == Family::CudaHip);
     let is_kept = |draft: &Draft| {
-        sources.devices.is_none() || (!is_told_by_losses(draft.kind) && !is_of_runtime(draft.path))
+        sources.devices.is_none_or(|losses| {
+            let is_told = is_told_by_losses(draft.kind) || is_told_by_stragglers(&cx, draft.kind, losses);
+            !is_told && !is_of_runtime(draft.path)
+        })
     };
     let largest = drafts.iter().filter(|draft| is_kept(draft)).max_by_key(|draft| draft.gain);
     let largest = largest.map(|draft| (draft.title.clone(), draft.gain));
@@ -226,6 +229,14 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
 /// Whether replays of hosts and streams find such losses better.
 fn is_told_by_losses(kind: FindingKind) -> bool {
     matches!(kind, FindingKind::IdleDevice | FindingKind::WaitingForDevice)
+}
+
+/// Whether collectives of accelerators bind the ranks, of which times between synchronisations of hosts know nothing, as
+/// there are none.
+fn is_told_by_stragglers(cx: &Context<'_>, kind: FindingKind, losses: &[DeviceLoss]) -> bool {
+    matches!(kind, FindingKind::Serialisation | FindingKind::LoadImbalance)
+        && cx.group.phases.len() <= 1
+        && losses.iter().any(|loss| loss.kind == DeviceLossKind::Straggler)
 }
 
 /// What the findings gain together, at least. Those of hosts and streams are each replayed alone: the largest counts.
@@ -375,7 +386,6 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
     let is_mostly_busy = MOSTLY <= cx.share(busy);
     Draft {
-        kind: FindingKind::NothingSignificant,
         title: "Nothing significant".to_owned(),
         sentence: match is_mostly_busy {
             true => format!(
@@ -389,23 +399,9 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
                 peer
             ),
         },
-        saving: Saving::default(),
-        path: CallPathTree::ROOT,
-        ranks: Ranks::default(),
-        iterations: None,
-        range: cx.group.run_range,
-        gain: 0,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
-        loss: 0,
-        assumption: String::new(),
-        confidence: cx.confidence_of_phases(),
         evidence,
         advice: "Check which functions take the most time.".to_owned(),
         command: vec!["profile".to_owned()],
+        ..Draft::about(cx, FindingKind::NothingSignificant, CallPathTree::ROOT)
     }
 }

@@ -9,7 +9,7 @@
 //! | iterations grow longer | Kendall's τ at least 0.6, and more growth than three times the noise | `Σ (busy − first)`, with the line of Theil and Sen |
 
 use super::context::{Context, SIGNIFICANT, Times};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
 use super::ranks::ranges_of;
 use super::series::{median, median_absolute_deviation, outliers, trend};
@@ -85,7 +85,6 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let n = slow.len() as u64;
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
-        kind: FindingKind::IterationOutlier,
         title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(busy.len() as u64)),
         sentence: format!(
             "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst.",
@@ -97,7 +96,6 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
             cx.time(ticks(usual))
         ),
         saving: Saving::new("Bringing the time down to the median would save"),
-        path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: Some(Iterations {
             n_all: busy.len() as u64,
@@ -105,12 +103,6 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         }),
         range,
         gain,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "these iterations take as long as the median one".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
@@ -134,6 +126,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
             "--time".to_owned(),
             format!("{}ns..{}ns", cx.ns(range.start.0), cx.ns(range.end.0)),
         ],
+        ..Draft::about(cx, FindingKind::IterationOutlier, path)
     })
 }
 
@@ -192,7 +185,6 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let (confidence, reason) = cx.confidence_of_phases();
     let tick_ns = 1e9 / cx.definitions.clock.ticks_per_second as f64;
     Some(Draft {
-        kind: FindingKind::GrowthOverIterations,
         title: format!("Iterations get longer in {}", cx.name(path)),
         sentence: format!(
             "The work per iteration grows from {} to {} over {} iterations, on {}.",
@@ -202,17 +194,10 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
             if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) }
         ),
         saving: Saving::in_a_longer_run("Keeping it at the first value would save"),
-        path,
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: Some(Iterations { n_all: n, ranges: vec![(0, n - 1)] }),
         range: stage.range(),
         gain,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "all iterations take as long as the first".to_owned(),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; iterations may have more to do")),
@@ -229,7 +214,7 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         advice: "Look for something that accumulates: lists that are searched but never emptied, scattered memory, \
                  more particles or cells, growing files."
             .to_owned(),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, FindingKind::GrowthOverIterations, path)
     })
 }
 

@@ -1,7 +1,7 @@
 //! The finding that ranks are slow in whatever they compute, or do not run all the time.
 
 use super::context::{Context, Times};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving};
 use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
 use super::load::{imbalance_evidence, waiting_evidence};
 use super::slow::Slow;
@@ -49,7 +49,6 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
     };
     let often = if n_slow == 1 { often.to_owned() } else { often.replace("it was", "they were") };
     Some(Draft {
-        kind,
         title: match slow.are_interrupted {
             true => capitalised(&format!("{subject} {} interrupted everywhere", if n_slow == 1 { "is" } else { "are" })),
             false => format!("{} {more} longer everywhere", capitalised(&format!("{subject} take{s}"))),
@@ -59,20 +58,13 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
             capitalised(&subject)
         ),
         saving: Saving::new("Running as fast as the others would save"),
-        path,
         ranks,
         iterations: iterations(&stages, PhaseTimes::imbalance),
         range: range_of(&stages),
         gain,
         remedy: as_fast_as_others(cx, slow),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: gain,
         assumption: "the slow ranks run as fast as the mean of the others, with the same work".to_owned(),
-        confidence: cx.confidence_of_phases(),
         evidence,
         advice: match slow.are_interrupted {
             true => "Check whether several ranks or threads share a core (pinning, more of them than cores), and what else \
@@ -82,7 +74,7 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
                  to see whether the factor follows the nodes.",
         }
         .to_owned(),
-        command: compare_ranks(cx, path),
+        ..Draft::about(cx, kind, path)
     })
 }
 

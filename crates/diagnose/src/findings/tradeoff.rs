@@ -5,9 +5,8 @@
 //! time.
 
 use super::context::{Context, Times, greatest_first};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::Draft;
 use super::finding::{Evidence, FindingKind, Quantity};
-use super::ranks::Ranks;
 use super::stages::Stage;
 use ouzel_analyses::semantics::Category;
 use ouzel_model::CallPathId;
@@ -45,34 +44,20 @@ fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let (a, b) = (cx.name(first), cx.name(second));
     let values = worst.iter().take(4).map(|&(path, ticks)| Quantity::ns(&cx.name(path), cx.ns(ticks)));
     Some(Draft {
-        kind: FindingKind::BalancedElsewhere,
         title: format!("Imbalance in {a} and {b} evens out"),
         sentence: format!(
             "{a} and {b} are each imbalanced, but ranks that are slow in one are fast in the other, so that all come to \
              the next synchronisation together: {} of imbalance evens out. Balancing only one would cost time.",
             cx.time(evened)
         ),
-        saving: Saving::default(),
-        path: first,
-        ranks: Ranks::default(),
-        iterations: None,
         range: stage.range(),
-        gain: 0,
-        remedy: Vec::new(),
-        remedy_before: Vec::new(),
-        epochs: Vec::new(),
-        also: Vec::new(),
-        replayed: None,
-        without_transfers: false,
         loss: evened,
-        assumption: String::new(),
-        confidence: cx.confidence_of_phases(),
         evidence: vec![Evidence::new(
             "imbalances of call paths, compared with that of all together",
             "Σ over phases of (max − mean) of exclusive time, and of busy time",
             values.chain([Quantity::ns("together", cx.ns(together))]).collect(),
         )],
         advice: format!("Leave it as it is, unless a synchronisation comes between {a} and {b}."),
-        command: compare_ranks(cx, first),
+        ..Draft::about(cx, FindingKind::BalancedElsewhere, first)
     })
 }

@@ -15,17 +15,18 @@
 //!
 //! A straggler takes the place of late code if it is late by that code and the gain is as high. Gains of several losses
 //! are not to be added. A loss without gain is none: a host that is late but ahead of the device
-//! costs nothing.
+//! costs nothing. Changes of one kind of which each gains what all of them gain are one loss, see `alternatives`.
 
 use super::AcceleratorsOutput;
-use super::idle::IdleCause;
+use super::alternatives;
+use super::loss::{Candidate, DeviceLoss, loss};
 use super::loss_kind::DeviceLossKind;
 use super::names;
 use super::replay::{DeviceReplay, Lengths};
 use crate::devices::calls::DeviceApi;
 use crate::devices::records::{HostState, OperationValue};
 use ouzel_analyses::breakdown::Activity;
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, WorldRank};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,25 +35,6 @@ const CALLER_EXPLAINS_MORE: (u64, u64) = (11, 10);
 
 /// Replays for one kind of loss at most: those of the call paths with most time.
 const MOST_REPLAYS: usize = 4;
-
-/// A loss.
-#[derive(Debug, Clone)]
-pub struct DeviceLoss {
-    /// What it is.
-    pub kind: DeviceLossKind,
-    /// The code or call; the operation for communication and small kernels.
-    pub call_path: CallPathId,
-    /// The threads or streams that cause it.
-    pub locations: BTreeSet<LocationId>,
-    /// What the run gains without it, by replay.
-    pub gain: Ticks,
-    /// Number of calls or operations.
-    pub n: u64,
-    /// Their time, before the change.
-    pub time: Ticks,
-    /// Whether there are collectives of which not all members are recorded: their time may be waiting for the others.
-    pub lacks_members: bool,
-}
 
 /// The losses of a run.
 #[derive(Debug, Clone, Default)]
@@ -63,18 +45,11 @@ pub struct DeviceLosses {
     pub list: Vec<DeviceLoss>,
 }
 
-/// A change and what it is about.
-pub(super) struct Candidate {
-    pub loss: DeviceLoss,
-    pub lengths: Lengths,
-}
-
 impl AcceleratorsOutput {
     /// The losses of the whole run; none if it cannot be replayed.
     pub fn losses(&self, definitions: &Definitions) -> Option<DeviceLosses> {
         let replay = self.replay(definitions)?;
         let before = replay.run(&replay.lengths).run_end;
-        let mut list = Vec::new();
         let named = [DeviceLossKind::FirstUse, DeviceLossKind::MemoryChurn];
         let named = named.iter().filter_map(|&kind| self.named_loss(&replay, kind, definitions));
         let candidates = [
@@ -86,15 +61,15 @@ impl AcceleratorsOutput {
             self.small_kernels(&replay),
             self.exposed(&replay),
         ];
-        for Candidate { mut loss, lengths } in candidates.into_iter().flatten() {
-            loss.gain = Ticks(before.saturating_sub(replay.run(&lengths).run_end));
-            if loss.gain != Ticks(0) {
-                list.push(loss);
-            }
+        let mut candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
+        for it in &mut candidates {
+            it.loss.gain = Ticks(before.saturating_sub(replay.run(&it.lengths).run_end));
         }
+        candidates.retain(|it| it.loss.gain != Ticks(0));
+        let mut list = alternatives::gather(candidates, &replay, before);
         one_loss_of_each_straggler(&mut list);
         without_late_code_of_stragglers(&mut list);
-        list.extend(self.imbalance(definitions));
+        list.extend(self.kernel_imbalance(definitions));
         list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
         Some(DeviceLosses { call_paths: self.call_paths.clone(), list })
     }
@@ -142,50 +117,14 @@ impl AcceleratorsOutput {
             let kind = name.map_or(DeviceLossKind::HostLate, |name| names::host_loss(&name));
             let mut lengths = replay.lengths.clone();
             calls.iter().for_each(|(&number, ticks)| lengths.before[number] -= ticks);
-            let locations = calls.keys().map(|&number| replay.calls[number].location);
+            let spans = calls.keys().map(|&number| replay.code_span(number));
             let time = calls.values().sum();
-            Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
+            Candidate { loss: loss(kind, path, spans, calls.len(), time), lengths }
         };
         // Those are found by their names, wherever they are called.
         let is_named =
             |it: &Candidate| matches!(it.loss.kind, DeviceLossKind::FirstUse | DeviceLossKind::MemoryChurn);
         paths.into_iter().map(candidate).filter(|it| !is_named(it)).collect()
-    }
-
-    /// The kernel of which one rank has most beyond the mean of all, if hosts of others wait in MPI meanwhile.
-    fn imbalance(&self, definitions: &Definitions) -> Option<DeviceLoss> {
-        let waiting: u64 = self.idle(definitions).iter().map(|row| row.of(IdleCause::Partner).0).sum();
-        let mut ranks: BTreeSet<WorldRank> = BTreeSet::new();
-        let mut of_paths: BTreeMap<CallPathId, BTreeMap<WorldRank, (u64, u64, LocationId)>> = BTreeMap::new();
-        for stream in self.processes(definitions).iter().flat_map(|process| &process.streams) {
-            let Some(rank) = definitions.location(stream.location).rank else { continue };
-            for it in stream.operations.iter().filter(|it| self.activity(it.path) == Activity::Computation) {
-                ranks.insert(rank);
-                let of_path = of_paths.entry(it.path).or_default();
-                let sum = of_path.entry(rank).or_insert((0, 0, stream.location));
-                sum.0 += it.end.since(it.start).0;
-                sum.1 += 1;
-            }
-        }
-        let n = ranks.len() as u64;
-        let uneven = |(path, of): (CallPathId, BTreeMap<WorldRank, (u64, u64, LocationId)>)| {
-            let mean = of.values().map(|it| it.0).sum::<u64>() / n.max(1);
-            let most = of.values().map(|it| it.0).max().unwrap_or(0);
-            // Ranks with at least half of what the one with most has beyond the mean.
-            let has_more = |it: &&(u64, u64, LocationId)| 2 * it.0 > most + mean;
-            let locations: Vec<LocationId> = of.values().filter(has_more).map(|it| it.2).collect();
-            let operations = of.values().map(|it| it.1).sum::<u64>();
-            (most - mean, path, locations, operations, most)
-        };
-        let (beyond, path, locations, operations, most) =
-            of_paths.into_iter().map(uneven).max_by_key(|it| (it.0, Reverse(it.1)))?;
-        // The others cannot gain more than they wait.
-        let gain = beyond.min(waiting / n.saturating_sub(1).max(1));
-        if n < 2 || gain == 0 {
-            return None;
-        }
-        let found = loss(DeviceLossKind::Imbalance, path, locations.into_iter(), operations as usize, most);
-        Some(DeviceLoss { gain: Ticks(gain), ..found })
     }
 
     /// A call path and its callers, innermost first.
@@ -218,9 +157,9 @@ impl AcceleratorsOutput {
                 true => DeviceLossKind::SerializedStreams,
                 false => DeviceLossKind::UselessSynchronization,
             };
-            let locations = calls.iter().map(|&number| replay.calls[number].location);
+            let spans = calls.iter().map(|&number| replay.call_span(number));
             let time = calls.iter().map(ticks).sum();
-            Candidate { loss: loss(kind, path, locations, calls.len(), time), lengths }
+            Candidate { loss: loss(kind, path, spans, calls.len(), time), lengths }
         };
         most(of_path, |calls| calls.iter().map(ticks).sum()).into_iter().map(candidate).collect()
     }
@@ -259,9 +198,9 @@ impl AcceleratorsOutput {
                 true => DeviceLossKind::PageableMemory,
                 false => DeviceLossKind::SynchronousCopies,
             };
-            let locations = copies.iter().map(|it| replay.calls[it.0].location);
+            let spans = copies.iter().map(|it| replay.call_span(it.0));
             let time = copies.iter().map(ticks).sum();
-            Candidate { loss: loss(kind, path, locations, copies.len(), time), lengths }
+            Candidate { loss: loss(kind, path, spans, copies.len(), time), lengths }
         };
         most(of_path, |copies| copies.iter().map(ticks).sum()).into_iter().map(candidate).collect()
     }
@@ -294,10 +233,9 @@ impl AcceleratorsOutput {
         kernels.iter().for_each(|&it| *of_path.entry(replay.operations[it].path).or_default() += 1);
         let path = of_path.into_iter().max_by_key(|it| (it.1, Reverse(it.0)));
         let path = path.map_or(replay.operations[first].path, |it| it.0);
-        let locations = kernels
-            .iter()
-            .filter_map(|&it| Some(replay.calls[replay.operations[it].launch? as usize].location));
-        let loss = loss(DeviceLossKind::SmallKernels, path, locations, kernels.len(), time);
+        let launches = kernels.iter().filter_map(|&it| replay.operations[it].launch);
+        let spans = launches.map(|launch| replay.call_span(launch as usize));
+        let loss = loss(DeviceLossKind::SmallKernels, path, spans, kernels.len(), time);
         vec![Candidate { loss, lengths }]
     }
 
@@ -315,9 +253,9 @@ impl AcceleratorsOutput {
         let members: Vec<usize> = complete.chain(others).collect();
         let time = members.iter().map(|&it| std::mem::take(&mut lengths.length[it])).max().unwrap_or(0);
         let Some(&first) = members.first() else { return Vec::new() };
-        let locations = members.iter().map(|&it| replay.operations[it].place.0);
+        let spans = members.iter().map(|&it| replay.operation_span(it));
         let path = replay.operations[first].path;
-        let loss = loss(DeviceLossKind::ExposedCommunication, path, locations, n, time);
+        let loss = loss(DeviceLossKind::ExposedCommunication, path, spans, n, time);
         vec![Candidate { loss: DeviceLoss { lacks_members, ..loss }, lengths }]
     }
 }
@@ -362,10 +300,10 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
             of_stream.entry(stream).or_default().push((last, late));
         }
     }
-    let candidate = |(stream, collectives): (LocationId, Vec<(u32, u64)>), by: LateBy| {
+    let candidate = |collectives: &[(u32, u64)], by: LateBy| {
         let mut lengths = replay.lengths.clone();
         let mut of_paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
-        for &(number, late) in &collectives {
+        for &(number, late) in collectives {
             let longest = advance(replay, &mut lengths, (number, late), by);
             longest.into_iter().for_each(|(path, ticks)| *of_paths.entry(path).or_default() += ticks);
         }
@@ -373,15 +311,12 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
         let time = collectives.iter().map(|it| it.1).sum();
         let first = &replay.operations[collectives[0].0 as usize];
         let path = path.unwrap_or(first.path);
-        Candidate {
-            loss: loss(DeviceLossKind::Straggler, path, [stream].into_iter(), collectives.len(), time),
-            lengths,
-        }
+        let spans = collectives.iter().map(|it| replay.operation_span(it.0 as usize));
+        Candidate { loss: loss(DeviceLossKind::Straggler, path, spans, collectives.len(), time), lengths }
     };
     // Whether the stream or its host is late shows which of the two changes gains more.
     let late = most(of_stream, |of| of.iter().map(|it| it.1).sum());
-    let both = late.into_iter().flat_map(|it| [(it.clone(), LateBy::Stream), (it, LateBy::Host)]);
-    both.map(|(it, by)| candidate(it, by)).collect()
+    late.iter().flat_map(|(_, it)| [candidate(it, LateBy::Stream), candidate(it, LateBy::Host)]).collect()
 }
 
 /// What makes an operation begin late, where its stream is busy until then.
@@ -464,18 +399,6 @@ fn advance(
         }
     }
     longest.map(|it| (it.1, it.0))
-}
-
-pub(super) fn loss(
-    kind: DeviceLossKind,
-    call_path: CallPathId,
-    locations: impl Iterator<Item = LocationId>,
-    n: usize,
-    time: u64,
-) -> DeviceLoss {
-    let locations = locations.collect();
-    let (n, time) = (n as u64, Ticks(time));
-    DeviceLoss { kind, call_path, locations, gain: Ticks(0), n, time, lacks_members: false }
 }
 
 /// Those with most time.

@@ -16,15 +16,18 @@
 //! for each outermost call of MPI or of a start-up of a thread that drives a device, and at most 64 for each of its calls.
 #![expect(clippy::excessive_nesting, reason = "processes have streams, these operations, these launches")]
 
+mod alternatives;
 mod communication;
 mod copies;
 mod difference;
 mod gaps;
 mod idle;
+mod kernel_imbalance;
 mod kernel_sums;
 mod kernels;
 mod lengths;
 mod longest_gaps;
+mod loss;
 mod loss_kind;
 mod losses;
 mod memory;
@@ -52,8 +55,9 @@ pub use difference::{KernelChange, KernelDifference, KernelDifferenceRow};
 pub use idle::{IdleCause, StreamIdle};
 pub use kernels::{Durations, KernelRow, KernelType, KernelsBy, KernelsOutput, KernelsPer, ShortKernels};
 pub use longest_gaps::{GapPieces, IdleGap};
+pub use loss::DeviceLoss;
 pub use loss_kind::DeviceLossKind;
-pub use losses::{DeviceLoss, DeviceLosses};
+pub use losses::DeviceLosses;
 pub use memory::{MemoryRow, OperatorMemoryRow};
 pub use names::{allocates_memory, stream_id};
 pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};

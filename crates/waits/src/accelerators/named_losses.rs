@@ -6,12 +6,12 @@
 //! last, is no churn.
 
 use super::AcceleratorsOutput;
+use super::loss::{Candidate, loss};
 use super::loss_kind::DeviceLossKind;
-use super::losses::{Candidate, loss};
 use super::names;
 use super::replay::DeviceReplay;
 use crate::devices::calls::DeviceApi;
-use ouzel_model::{CallPathId, Definitions, LocationId};
+use ouzel_model::{CallPathId, Definitions, LocationId, TimeRange};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,33 +37,33 @@ impl AcceleratorsOutput {
         };
         let mut lengths = replay.lengths.clone();
         let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
-        let mut locations: BTreeSet<LocationId> = BTreeSet::new();
+        let mut spans: Vec<(LocationId, TimeRange)> = Vec::new();
         let launches_later = launches_later(replay);
         for (number, it) in replay.calls.iter().enumerate() {
-            let mut add = |path: CallPathId, ticks: u64| {
+            let mut add = |path: CallPathId, ticks: u64, span: (LocationId, TimeRange)| {
                 let of_path = of_paths.entry(path).or_default();
                 (of_path.0, of_path.1) = (of_path.0 + ticks, of_path.1 + 1);
-                locations.insert(it.location);
+                spans.push(span);
             };
             if it.before.is_some() || kind == DeviceLossKind::FirstUse {
                 for &(path, ticks) in &it.code {
                     let ticks = ticks.min(lengths.before[number]);
                     if let Some(path) = named(path, it.before.is_none()).filter(|_| 0 < ticks) {
                         lengths.before[number] -= ticks;
-                        add(path, ticks);
+                        add(path, ticks, replay.code_span(number));
                     }
                 }
             }
             let releases = it.call.api == DeviceApi::Free && kind == DeviceLossKind::MemoryChurn;
             if releases && it.before.is_some() && launches_later[number] {
                 (lengths.waits[number], lengths.own[number]) = (false, 0);
-                add(it.call.path, it.call.leave.since(it.call.enter).0);
+                add(it.call.path, it.call.leave.since(it.call.enter).0, replay.call_span(number));
             }
         }
         let (&path, _) = of_paths.iter().max_by_key(|(path, of)| (of.0, Reverse(**path)))?;
         let time = of_paths.values().map(|of| of.0).sum();
         let n = of_paths.values().map(|of| of.1).sum();
-        Some(Candidate { loss: loss(kind, path, locations.into_iter(), n, time), lengths })
+        Some(Candidate { loss: loss(kind, path, spans.into_iter(), n, time), lengths })
     }
 }
 

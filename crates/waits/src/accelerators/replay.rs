@@ -26,7 +26,7 @@ use crate::devices::fold::is_await;
 use crate::devices::host;
 use crate::devices::records::HostCall;
 use crate::devices::streams::{CallPlace, DeviceProcess, OperationPlace};
-use ouzel_model::{CallPathId, Definitions, LocationId};
+use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, TimeRange};
 use rustc_hash::FxHashMap;
 
 /// A call that is in no other one.
@@ -94,6 +94,23 @@ pub(super) struct Lengths {
     pub is_beside: Vec<bool>,
 }
 
+impl Lengths {
+    /// Both changes together: the lesser of all times.
+    pub fn and(&self, other: &Lengths) -> Lengths {
+        let least = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(&a, &b)| a.min(b)).collect();
+        Lengths {
+            before: least(&self.before, &other.before),
+            own: least(&self.own, &other.own),
+            after: least(&self.after, &other.after),
+            waits: self.waits.iter().zip(&other.waits).map(|(a, b)| a & b).collect(),
+            delay: least(&self.delay, &other.delay),
+            length: least(&self.length, &other.length),
+            is_beside: self.is_beside.iter().zip(&other.is_beside).map(|(a, b)| a | b).collect(),
+            ..self.clone()
+        }
+    }
+}
+
 /// The times of all operations, and the end of the run.
 #[derive(Debug, Default)]
 pub(super) struct ReplayTimes {
@@ -149,6 +166,25 @@ struct Places {
 }
 
 impl DeviceReplay {
+    /// Where and when a call was.
+    pub fn call_span(&self, number: usize) -> (LocationId, TimeRange) {
+        let it = &self.calls[number];
+        (it.location, TimeRange { start: it.call.enter, end: it.call.leave })
+    }
+
+    /// Where and when the code before a call was.
+    pub fn code_span(&self, number: usize) -> (LocationId, TimeRange) {
+        let it = &self.calls[number];
+        let start = Ticks(it.call.enter.0.saturating_sub(self.lengths.before[number]));
+        (it.location, TimeRange { start, end: it.call.enter })
+    }
+
+    /// Where and when an operation was.
+    pub fn operation_span(&self, number: usize) -> (LocationId, TimeRange) {
+        let it = &self.operations[number];
+        (it.place.0, TimeRange { start: Ticks(it.start), end: Ticks(it.end) })
+    }
+
     fn add_operations(&mut self, process: &DeviceProcess<'_>, places: &mut Places) {
         for stream in &process.streams {
             let mut before = None;

@@ -274,6 +274,28 @@ fn a_host_that_is_late_but_ahead_loses_nothing() {
     assert!(most * 50 <= run, "{found:?} of {run}");
 }
 
+#[test]
+fn changes_that_gain_the_same_time_are_one_loss() {
+    // Without `a` or without `b`, the other thread ends the run.
+    let trace = ToyTrace::new(
+        "0.gpu0: enter k @1, launched 1 @1, leave @2, enter k @40, launched 2 @40, leave @45, enter k @90, launched 3 @90, leave @95
+         0.gpu1: enter k @75, launched 4 @75, leave @85
+         0: enter cudaLaunchKernel @1, launches 1 @1, leave @2, enter a @3, leave @39, enter cudaLaunchKernel @40, launches 2 @40, leave @41, enter b @42, leave @89, enter cudaLaunchKernel @90, launches 3 @90, leave @91, enter end @91, leave @100
+         0.1: enter c @0, leave @74, enter cudaLaunchKernel @75, launches 4 @75, leave @76",
+    );
+    let definitions = trace.definitions();
+    let found = run(&trace, Accelerators::new(definitions)).losses(definitions).expect("it can be replayed");
+    let name = |path| found.call_paths.region(path).map(|region| &*definitions.region(region).name);
+    let late = found.list.iter().filter(|loss| loss.kind == DeviceLossKind::HostLate);
+    let late: Vec<_> = late
+        .map(|loss| {
+            let others: Vec<_> = loss.alternatives.iter().map(|&path| name(path)).collect();
+            (name(loss.call_path), others, loss.gain.0, loss.range.start.0, loss.range.end.0)
+        })
+        .collect();
+    assert_eq!(late, [(Some("a"), vec![Some("b")], 15, 2, 40)]);
+}
+
 /// Two steps of 30 by name, of which the second launches what runs after it; another thread launches `c`.
 const STEPS: &str = "0.gpu0: enter a @5, launched 1 @5, leave @15, enter b @25, launched 2 @25, leave @50, enter a @55, launched 3 @55, leave @75, enter c @80, launched 4 @80, leave @84
      0: enter main @0, enter step @1, enter cudaLaunchKernel @1, launches 1 @1, leave @3, enter cudaLaunchKernel @20, launches 2 @20, leave @22, leave @31, enter step @31, enter cudaLaunchKernel @32, launches 3 @32, leave @34, leave @61, leave @100

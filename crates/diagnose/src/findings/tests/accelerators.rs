@@ -4,11 +4,13 @@ use super::super::{Confidence, FindingKind};
 use super::report;
 use ouzel_model::{LocationId, TraceSource, WorldRank};
 use ouzel_testkit::ToyTrace;
-use ouzel_testkit::simulator::devices::{Recording, late_but_ahead, planted_losses, simulate_devices};
+use ouzel_testkit::simulator::devices::{
+    Recording, late_but_ahead, planted_losses, simulate_devices, straggler_with_late_host,
+};
 
 #[test]
 fn the_first_finding_names_what_was_planted() {
-    for planted in planted_losses() {
+    for planted in planted_losses().into_iter().chain([straggler_with_late_host()]) {
         let faulty = report(&simulate_devices(&planted.faulty, Recording::Full).trace);
         let clean = report(&simulate_devices(&planted.clean, Recording::Full).trace);
         let wanted = faulty.run.span_ns - clean.run.span_ns;
