@@ -293,7 +293,7 @@ fn changes_that_gain_the_same_time_are_one_loss() {
             (name(loss.call_path), others, loss.gain.0, loss.range.start.0, loss.range.end.0)
         })
         .collect();
-    assert_eq!(late, [(Some("a"), vec![Some("b")], 15, 2, 40)]);
+    assert_eq!(late, [(Some("b"), vec![Some("a")], 15, 41, 90)]);
 }
 
 /// Two steps of 30 by name, of which the second launches what runs after it; another thread launches `c`.
