@@ -96,6 +96,6 @@ fn in_words(cause: &str) -> &'static str {
         "partner" => "others are late to a collective",
         "dependency" => "between operations that are queued",
         "start_up" => "start-up",
-        _ => "unknown",
+        _ => "reason not recorded",
     }
 }

@@ -132,19 +132,18 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
         Run::Profile(profile) => {
             let definitions = profile.definitions();
             json!({
-                    "format": profile.format().as_str(),
-                    "fingerprint": format!("{:032x}", profile.fingerprint()),
-                    "n_locations": definitions.locations.len(),
-            "n_events": definitions.locations.iter().filter_map(|location| location.declared_events).sum::<u64>(),
-                    "locations": [],
-                    "regions": [],
-                    "orders": {"rank": []},
-                    "abilities": {
-                        "messages": false, "collectives": false, "counters": false,
-                        "topology": !profile.topologies().is_empty(), "profile_only": true,
-                        "waits": false, "iterations": false,
-                    },
-                })
+                "format": profile.format().as_str(),
+                "fingerprint": format!("{:032x}", profile.fingerprint()),
+                "n_locations": definitions.locations.len(),
+                "locations": [],
+                "regions": [],
+                "orders": {"rank": []},
+                "abilities": {
+                    "messages": false, "collectives": false, "counters": false,
+                    "topology": !profile.topologies().is_empty(), "profile_only": true,
+                    "waits": false, "iterations": false,
+                },
+            })
         }
     };
     if let (Value::Object(meta), Value::Object(own)) = (&mut meta, own) {
@@ -186,10 +185,14 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
     };
     let has_topology =
         !definitions.topologies.is_empty() || 1 < rows.locations.iter().filter(|id| is_thread(id)).count();
+    // Formats that do not count their events declare none.
+    let declared = definitions.locations.iter().filter_map(|it| it.declared_events);
+    let n_events = declared.fold(0, u64::saturating_add);
     json!({
         "format": trace.format().as_str(),
         "fingerprint": trace.fingerprint().to_string(),
         "n_locations": definitions.locations.len(),
+        "n_events": n_events,
         "locations": locations,
         "regions": regions,
         "orders": {"rank": (0..rows.locations.len()).collect::<Vec<_>>()},

@@ -162,6 +162,8 @@ fn the_timeline_is_complete_after_the_pass() {
     let n_rows = meta["locations"].as_array().unwrap().len();
     assert_eq!(status["tiles"]["done"], status["tiles"]["total"]);
     assert_eq!(status["tiles"]["total"], n_rows);
+    // By these the page decides whether it asks before it looks for findings.
+    assert_eq!(meta["n_events"], 542);
     let paths = served.json("/TOKEN/api/call-paths?from=0");
     let paths = paths["call_paths"].as_array().unwrap().len();
     let top = meta["tiles"]["n_levels"].as_u64().unwrap() - 1;

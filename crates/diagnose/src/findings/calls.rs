@@ -9,9 +9,10 @@
 //! Starting and ending MPI is not a finding.
 
 use super::context::{Context, Times, greatest_first};
-use super::draft::{Draft, Saving, compare_ranks};
+use super::draft::{Draft, Saving, compare_ranks, most_spent};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
+use super::set_up;
 use super::stages::{PhaseTimes, Stage};
 use super::threads::{uneven, uneven_before};
 use super::waiting::{Theme, Waiting, joins_threads, takes_lock};
@@ -222,8 +223,8 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
 /// The finding about a theme other than messages; `None` for messages.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let mut draft = by_theme(cx, waiting)?;
-    if waiting.theme == Theme::Collectives && makes_communicators_once(cx, waiting) {
-        return Some(set_up(cx, waiting, draft));
+    if waiting.theme == Theme::Collectives && set_up::makes_communicators_once(cx, waiting) {
+        return Some(set_up::cost(cx, waiting, draft));
     }
     if let Some((path, wait)) = locks_of_helpers(cx).filter(|_| waiting.theme == Theme::Threads) {
         let place = cx.place(path);
@@ -261,53 +262,6 @@ pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         return Some(uneven.explain(cx, draft));
     }
     Some(draft)
-}
-
-/// Calls that make a communicator, without prefix.
-const MAKE_COMMUNICATORS: [&str; 10] = [
-    "cart_create",
-    "cart_sub",
-    "comm_create",
-    "comm_create_group",
-    "comm_dup",
-    "comm_split",
-    "comm_split_type",
-    "dist_graph_create",
-    "dist_graph_create_adjacent",
-    "graph_create",
-];
-
-/// Whether all the waiting is in calls that make communicators, each made once by a rank at most.
-fn makes_communicators_once(cx: &Context<'_>, waiting: &Waiting<'_>) -> bool {
-    let makes_one = |path: CallPathId| {
-        let name =
-            cx.paths().region(path).map(|region| cx.definitions.region(region).name.to_ascii_lowercase());
-        let name = name.as_deref().and_then(|name| name.trim_end_matches('_').strip_prefix("mpi_"));
-        name.is_some_and(|name| MAKE_COMMUNICATORS.contains(&name))
-    };
-    let is_once = |path: CallPathId| cx.visits(path) <= cx.n_peers();
-    cx.recorded.calls && waiting.paths.iter().all(|&(path, _)| makes_one(path) && is_once(path))
-}
-
-/// Set-up: nothing hides it, and a longer run has no more of it.
-fn set_up(cx: &Context<'_>, waiting: &Waiting<'_>, draft: Draft) -> Draft {
-    let place = cx.place(draft.path);
-    Draft {
-        title: format!("Cost of {place}"),
-        sentence: format!(
-            "{} {} ({}) in {place}, which makes a communicator and is called once.",
-            capitalised(&format!("{} spends", cx.even_the_busiest())),
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
-        ),
-        saving: Saving::new("Avoiding this would save at most"),
-        gain: waiting.ticks,
-        assumption: "the calls can be avoided, and what they do for the first time takes no time elsewhere".to_owned(),
-        advice: "It happens once, so it matters less in a longer run. The first such calls often make the connections \
-                 between the ranks: check whether the time moves elsewhere without it."
-            .to_owned(),
-        ..draft
-    }
 }
 
 /// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks. Samples do not
@@ -357,6 +311,8 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let (confidence, phases) = cx.confidence_of_phases();
     let at_most = if kind == FindingKind::LockContention { Confidence::Likely } else { Confidence::Possible };
     let place = cx.place(path);
+    // Phases may be longer than the busiest has work for, without anybody being in these calls so long.
+    let spends = waiting.ticks.min(most_spent(cx, waiting.paths.iter().map(|&(path, _)| path)));
     let visits = cx.visits(path);
     let total: u64 = cx.by_peer(path, Times::Inclusive).iter().map(|&(_, ticks)| ticks).sum();
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
@@ -364,10 +320,11 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     Some(Draft {
         title: format!("{title} {place}"),
         sentence: format!(
-            "{} {} of these phases ({}) in {place} and similar calls.",
+            "{} {} ({} of the run) in {place}{}.",
             capitalised(&format!("{} spends", cx.even_the_busiest())),
-            cx.time(waiting.ticks),
-            cx.percent(waiting.ticks)
+            cx.time(spends),
+            cx.percent(spends),
+            if waiting.paths.len() == 1 { "" } else { " and similar calls" }
         ),
         saving: Saving::new(format!("{remedy} would save")),
         ranks: cx.ranks(cx.group.locations.iter().copied()),

@@ -105,15 +105,7 @@ impl Draft {
 
     /// The time of the peer that spends most in the call paths that are named, in ticks: a bound of the gain.
     pub fn spent(&self, cx: &Context<'_>) -> u64 {
-        let mut sums = vec![0; cx.group.locations.len()];
-        for &path in std::iter::once(&self.path).chain(&self.also) {
-            if path == CallPathTree::ROOT {
-                return cx.run();
-            }
-            let times = cx.by_peer(path, Times::Inclusive);
-            sums.iter_mut().zip(times).for_each(|(sum, (_, ticks))| *sum += ticks);
-        }
-        sums.into_iter().max().unwrap_or_default()
+        most_spent(cx, std::iter::once(self.path).chain(self.also.iter().copied()))
     }
 
     /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, and of
@@ -233,4 +225,17 @@ pub(super) fn compare_ranks(cx: &Context<'_>, path: CallPathId) -> Vec<String> {
         None => &["profile", "--per", "rank"],
     };
     words.iter().map(|&word| word.to_owned()).collect()
+}
+
+/// The time of the peer that spends most in some call paths, in ticks.
+pub(super) fn most_spent(cx: &Context<'_>, paths: impl Iterator<Item = CallPathId>) -> u64 {
+    let mut sums = vec![0; cx.group.locations.len()];
+    for path in paths {
+        if path == CallPathTree::ROOT {
+            return cx.run();
+        }
+        let times = cx.by_peer(path, Times::Inclusive);
+        sums.iter_mut().zip(times).for_each(|(sum, (_, ticks))| *sum += ticks);
+    }
+    sums.into_iter().max().unwrap_or_default()
 }

@@ -32,6 +32,7 @@ mod ranks;
 mod repetition;
 mod replayed;
 mod series;
+mod set_up;
 mod slow;
 mod slow_ranks;
 mod stages;
