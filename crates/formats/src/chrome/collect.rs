@@ -8,6 +8,7 @@
 //! Law: every event becomes a record or is counted by name in a notice. Nesting and order: see `lanes`.
 
 use super::bits::Bits;
+use super::drivers::Drivers;
 use super::event::Event;
 use super::flows::{AsyncSpans, Flows};
 use super::kinds::{self, ActivityClass};
@@ -135,6 +136,7 @@ pub(super) struct Collector {
     pub thread_names: BTreeMap<(usize, String), String>,
     pub launches: Bits,
     pub launched: Bits,
+    pub(super) drivers: Drivers,
     pub n_events: u64,
     pub(super) flows: Flows,
     pub(super) spans: AsyncSpans,
@@ -330,9 +332,13 @@ impl Collector {
         match class {
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync if link != 0 => {
                 self.launched.insert(link);
+                if track_kind == TrackKind::Stream {
+                    self.drivers.run(track, link);
+                }
             }
             ActivityClass::Runtime if link != 0 => {
                 self.launches.insert(link);
+                self.drivers.launch(self.tracks[track as usize].group, link);
                 self.keep_resources(event, link);
             }
             ActivityClass::Kernel | ActivityClass::Copy | ActivityClass::Sync | ActivityClass::Runtime => {}

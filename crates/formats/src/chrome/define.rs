@@ -3,6 +3,7 @@
 use super::ChromeSource;
 use super::align::shifts;
 use super::collect::{Collector, FileFacts, ProcessGroup};
+use super::drivers::Driven;
 use super::files::rank_in_name;
 use super::kinds::{self, ActivityClass};
 use super::names::RegionDraft;
@@ -26,9 +27,10 @@ use std::sync::Arc;
 /// If the temporary file cannot be read or written.
 pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::Result<ChromeSource> {
     let ranks = ranks(&collector.files, &mut notices);
+    let driven = Driven::new(&collector, &ranks);
     let (shifts, notice) = shifts(&collector.files);
     notices.extend(notice);
-    let LocationPlans { groups, locations, mut places, of_tracks, devices } = place(&mut collector, &ranks)?;
+    let LocationPlans { groups, locations, mut places, of_tracks, devices } = place(&mut collector, &driven)?;
     let start = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.0.saturating_add(*shift));
     let start_ns = collector.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
     let end = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.1.saturating_add(*shift));
@@ -48,7 +50,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     definitions.metrics = collector.metrics.texts.iter().map(|name| metric(name)).collect();
     definitions.parameters = PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
     definitions.sampled_contexts = contexts(&collector);
-    let (communicators, comms) = communicators(&collector, &ranks);
+    let (communicators, comms) = communicators(&collector, &driven.ranks);
     definitions.communicators = communicators;
     notices.extend(collector.take_notices());
     let frame_contexts = (0..u32_from(collector.samples.frames.texts.len()))

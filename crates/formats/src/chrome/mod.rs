@@ -17,6 +17,7 @@ mod bits;
 mod block;
 mod collect;
 mod define;
+mod drivers;
 mod event;
 mod files;
 mod flows;

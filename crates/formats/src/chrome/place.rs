@@ -1,9 +1,10 @@
 //! Locations and their groups: from the tracks of files to processes, accelerators, threads and streams.
 //!
-//! A file of Kineto is one rank. Its GPUs are accelerators of the process that drives them; ranges and waits that the
+//! A file of Kineto is one rank, if one process of it launches, see `drivers`. Its GPUs are accelerators of the process that drives them; ranges and waits that the
 //! profiler shows on a stream are put beside the stream, since nothing runs in them.
 
 use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
+use super::drivers::Driven;
 use super::layout::{Laid, Lane, lay_out};
 use ouzel_model::{
     Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, NoticeCode,
@@ -41,18 +42,18 @@ pub(super) struct LocationPlans {
 }
 
 /// Numbers before texts, numbers by value.
-type NaturalKey = (bool, u64, String);
+pub(super) type NaturalKey = (bool, u64, String);
 
-fn natural(text: &str) -> NaturalKey {
+pub(super) fn natural(text: &str) -> NaturalKey {
     let number = text.parse().ok();
     (number.is_none(), number.unwrap_or(0), text.to_owned())
 }
 
-/// Lays out every track and makes locations of the lanes; `ranks` has that of each file.
+/// Lays out every track and makes locations of the lanes; `driven` says which process drives which stream.
 ///
 /// # Errors
 /// If the temporary file cannot be read or written.
-pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> io::Result<LocationPlans> {
+pub(super) fn place(collector: &mut Collector, driven: &Driven) -> io::Result<LocationPlans> {
     for track in 0..collector.tracks.len() {
         collector.store.close(collector.tracks[track].records)?;
     }
@@ -69,7 +70,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
     });
     let of_tracks = vec![None; collector.tracks.len()];
     let mut placed = LocationPlans { of_tracks, ..LocationPlans::default() };
-    let mut groups: BTreeMap<(usize, bool), LocationGroupId> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, bool, Option<usize>), LocationGroupId> = BTreeMap::new();
     for track in order {
         let draft = &collector.tracks[track];
         let (group, file) = (draft.group, collector.groups[draft.group].file);
@@ -88,9 +89,11 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
         let is_pseudo =
             collector.files[file].is_kineto && (is_pseudo(&collector.groups[group]) || is_on_device);
         let owner = if is_pseudo { mains[file].unwrap_or(group) } else { group };
-        let key = (owner, is_device[track]);
+        let driver = driven.drivers[track].filter(|_| is_device[track]);
+        let rank = driven.ranks[driver.unwrap_or(owner)];
+        let key = (owner, is_device[track], driver);
         let id = *groups.entry(key).or_insert_with(|| {
-            placed.groups.push(location_group(&collector.groups[owner], is_device[track], ranks[file]));
+            placed.groups.push(location_group(&collector.groups[owner], is_device[track], rank));
             LocationGroupId::from_index(placed.groups.len() - 1)
         });
         let kind = if is_pseudo { LocationKind::Unknown } else { kind };
@@ -101,7 +104,7 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
                 name: Arc::from(name),
                 kind,
                 group: id,
-                rank: ranks[file],
+                rank,
                 declared_events: None,
                 native_id: placed.locations.len() as u64,
             });
@@ -115,10 +118,11 @@ pub(super) fn place(collector: &mut Collector, ranks: &[Option<WorldRank>]) -> i
             });
         }
     }
-    for (&(owner, is_device), &id) in &groups {
-        let main = mains[collector.groups[owner].file].and_then(|main| groups.get(&(main, false)));
+    for (&(owner, is_device, driver), &id) in &groups {
+        let main = driver.or(mains[collector.groups[owner].file]);
+        let main = main.and_then(|main| groups.get(&(main, false, None)));
         if is_device {
-            placed.devices.insert(owner, id);
+            placed.devices.entry(owner).or_insert(id);
             placed.groups[id.index()].creator = main.copied();
         }
     }
@@ -162,7 +166,7 @@ fn main_groups(collector: &Collector) -> Vec<Option<usize>> {
 }
 
 /// Kineto's rows for itself.
-fn is_pseudo(group: &GroupDraft) -> bool {
+pub(super) fn is_pseudo(group: &GroupDraft) -> bool {
     matches!(&group.pid[..], "Spans" | "Traces" | "")
 }
 

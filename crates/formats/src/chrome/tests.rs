@@ -154,6 +154,65 @@ fn kernels_have_streams_launches_steps_and_collectives() {
     );
 }
 
+/// Which rank each thread and stream of a trace has, and the process of each stream.
+fn owners(text: &str) -> Vec<String> {
+    let source = source(text);
+    let definitions = source.definitions();
+    let group = |id: ouzel_model::LocationGroupId| &definitions.location_groups[id.index()];
+    let row = |location: &ouzel_model::Location| {
+        let owner = group(group(location.group).creator.unwrap_or(location.group));
+        let rank = location.rank.map_or(-1, |rank| i64::from(rank.0));
+        format!("{} of {}: {rank}", location.name, owner.name)
+    };
+    definitions.locations.iter().map(row).collect()
+}
+
+#[test]
+fn a_stream_belongs_to_the_process_that_launches_into_it() {
+    let launch = |pid: u32, correlation: u32, at: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":{pid},"tid":{pid},"ts":{at},"dur":1,"args":{{"correlation":{correlation}}}}}"#
+        )
+    };
+    let kernel = |device: u32, correlation: u32, at: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"k","pid":{device},"tid":7,"ts":{at},"dur":5,"args":{{"correlation":{correlation}}}}}"#
+        )
+    };
+    let trace = |events: &[String]| format!(r#"{{"schemaVersion":1,"traceEvents":[{}]}}"#, events.join(","));
+    // Two processes, of which the second drives the first device; and one that launches nothing.
+    let worker = r#"{"ph":"X","cat":"cpu_op","name":"load","pid":102,"tid":102,"ts":100,"dur":1}"#.to_owned();
+    let crossed =
+        [launch(100, 1, 100), launch(101, 2, 101), kernel(1, 1, 110), kernel(0, 2, 110), worker.clone()];
+    assert_eq!(
+        owners(&trace(&crossed)),
+        [
+            "thread 100 of process 100: 1",
+            "thread 101 of process 101: 0",
+            "thread 102 of process 102: -1",
+            "stream 7 of process 101: 0",
+            "stream 7 of process 100: 1",
+        ]
+    );
+    // Each process counts its correlations from 1: devices and processes are paired in their order.
+    let own = [launch(100, 1, 100), launch(101, 1, 101), kernel(0, 1, 110), kernel(1, 1, 110)];
+    assert_eq!(
+        owners(&trace(&own)),
+        [
+            "thread 100 of process 100: 0",
+            "thread 101 of process 101: 1",
+            "stream 7 of process 100: 0",
+            "stream 7 of process 101: 1",
+        ]
+    );
+    // One process that launches: the rank is that of the file.
+    let one = [launch(100, 1, 100), kernel(0, 1, 110), worker];
+    assert_eq!(
+        owners(&trace(&one)),
+        ["thread 100 of process 100: 0", "thread 102 of process 102: 0", "stream 7 of process 100: 0"]
+    );
+}
+
 #[test]
 fn operations_of_hip_have_what_their_calls_record() {
     let text = r#"{"schemaVersion":1,"traceEvents":[
