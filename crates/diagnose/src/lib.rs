@@ -48,7 +48,7 @@ use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::semantics::{Class, Family, Semantics};
 use ouzel_efficiency::{Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
-use ouzel_model::{Definitions, LocationId, Notice, NoticeCode};
+use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, units};
 use ouzel_replay::Replay;
 use ouzel_waits::accelerators::{AcceleratorsSummary, DeviceLoss, DeviceLosses};
 use ouzel_waits::{DelaysOutput, WaitsOutput};
@@ -148,7 +148,7 @@ impl EfficiencyCard {
                 format!("of all {who}s' time is computation"),
                 format!(
                     "the average {who} computes {} as long as the busiest",
-                    ouzel_model::units::percent(Some(self.load_balance))
+                    units::percent(Some(self.load_balance))
                 ),
                 format!("of the run is computation on the busiest {who}"),
             ],
@@ -269,7 +269,8 @@ impl ReportAnalyses {
         // Analyses that see more than the selection have call paths of their own.
         let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
         let run = RunCard::new(definitions, report, &inventory, &communication);
-        let (notices, locations) = (report.notices.clone(), report.locations.clone());
+        let (mut notices, locations) = (report.notices.clone(), report.locations.clone());
+        notices.extend(of_profiler(&profile, definitions));
         let classes = self.classes;
         Ok(Material {
             classes,
@@ -297,6 +298,35 @@ impl ReportAnalyses {
     pub fn finish(self, report: &mut Report, definitions: &Definitions) -> Result<RunReport, AnalysisError> {
         Ok(self.gather(report, definitions)?.report(definitions))
     }
+}
+
+/// A profiler's own work counts if it takes this part of the run on a thread, in percent.
+const OWN_WORK_SAID: u64 = 1;
+
+/// Says what the profiler itself does on threads, if that is no small part of the run: it is none of the program's.
+fn of_profiler(profile: &ProfileOutput, definitions: &Definitions) -> Option<Notice> {
+    let run = profile.run_range?;
+    let run = run.end.since(run.start);
+    let region_of =
+        |path| profile.call_paths.region(path).filter(|it| definitions.region(*it).is_of_profiler());
+    let own = profile.locations.iter().map(|location| {
+        let rows =
+            location.rows.iter().filter_map(|row| Some((region_of(row.call_path)?, row.times.exclusive)));
+        let rows: Vec<_> = rows.collect();
+        let sum: u64 = rows.iter().map(|it| it.1.0).sum();
+        (sum, rows.into_iter().max_by_key(|it| (it.1, std::cmp::Reverse(it.0))))
+    });
+    let (sum, most) = own.max_by_key(|it| it.0)?;
+    let (region, _) = most.filter(|_| run.0 * OWN_WORK_SAID <= sum * 100)?;
+    let ns = |ticks: u64| definitions.clock.ns_from_ticks(Ticks(ticks));
+    let message = format!(
+        "the profiler's own work, most in {:?}, takes {} of the {} of the run on one thread: shares of the run are smaller than those of the program alone",
+        definitions.region(region).name,
+        units::time(ns(sum)),
+        units::time(ns(run.0)),
+    );
+    let level = if run.0 <= sum * 10 { Level::Medium } else { Level::Low };
+    Some(Notice::new(level, NoticeCode::Recording, message))
 }
 
 /// What a report is made from: the outputs of the first pass, and of the second if there was one.

@@ -22,7 +22,21 @@ pub struct Region {
     pub paradigm: Paradigm,
 }
 
+/// What the names of a profiler's own work have, in lower case: `PyTorch Profiler (0)`, `CUPTI: Instrumentation`,
+/// `CUDA profiling stop overhead`, `Buffer Flush`.
+const WORDS_OF_PROFILERS: [&str; 6] =
+    ["profil", "overhead", "flush", "instrumentation", "activity buffer", "cupti"];
+
 impl Region {
+    /// Whether a profiler does this for itself, or draws it for itself: no code of the program. Tools have artificial
+    /// regions for the program, too, so that the name decides.
+    pub fn is_of_profiler(&self) -> bool {
+        let is_artificial =
+            self.role == RegionRole::Artificial && self.paradigm == Paradigm::MeasurementSystem;
+        let name = || self.name.to_ascii_lowercase();
+        is_artificial && WORDS_OF_PROFILERS.iter().any(|word| name().contains(word))
+    }
+
     /// `file:line`, `file`, or nothing.
     pub fn source(&self) -> Option<String> {
         let file = self.file.as_ref()?;
@@ -89,5 +103,25 @@ terms! {
         TbbThread = 17 "tbbthread", OpenAcc = 18 "openacc", OpenCl = 19 "opencl", Mtapi = 20 "mtapi",
         Sampling = 21 "sampling", None = 22 "none", Hip = 23 "hip", Kokkos = 24 "kokkos",
         OpenMpTarget = 25 "openmp_target",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_profilers_do_for_themselves_is_no_program() {
+        let is_of_profiler = |name: &str, role, paradigm| {
+            let name = Arc::from(name);
+            let region =
+                Region { name, canonical_name: None, file: None, line: None, end_line: None, role, paradigm };
+            region.is_of_profiler()
+        };
+        let own = |name| is_of_profiler(name, RegionRole::Artificial, Paradigm::MeasurementSystem);
+        assert!(own("PyTorch Profiler (0)") && own("CUDA profiling stop overhead") && own("Buffer Flush"));
+        // Roots that stand for the program, and code of the program with such a name.
+        assert!(!own("/opt/app/lulesh2.0") && !own("Charm++ runtime"));
+        assert!(!is_of_profiler("profile_energy", RegionRole::Function, Paradigm::User));
     }
 }

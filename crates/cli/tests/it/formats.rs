@@ -129,3 +129,26 @@ fn one_program_traced_by_several_tools() {
     let trace = ouzel::open(&charm).unwrap();
     assert_eq!(trace.definitions().location(LocationId(1)).name.as_ref(), "PE 1");
 }
+
+#[test]
+fn what_the_profiler_does_for_itself_is_no_code_of_the_program() {
+    let scratch = Scratch::new("of-profiler");
+    let archive = scratch.0.join("trace.json");
+    // The program runs 40 of 140 µs on its thread; then the profiler writes its buffers for 100.
+    let text = r#"{"schemaVersion":1,"traceEvents":[
+        {"ph":"X","cat":"cpu_op","name":"solve","pid":9,"tid":9,"ts":0,"dur":30},
+        {"ph":"X","cat":"cpu_op","name":"check","pid":9,"tid":9,"ts":30,"dur":10},
+        {"ph":"X","cat":"overhead","name":"Buffer Flush","pid":9,"tid":9,"ts":40,"dur":100},
+        {"ph":"X","cat":"Trace","name":"PyTorch Profiler (0)","pid":"Spans","tid":"PyTorch Profiler","ts":0,"dur":140}]}"#;
+    std::fs::write(&archive, text).unwrap();
+    let page = ran_on(&archive, &["profile"]).out;
+    let rows: Vec<&str> = page.lines().skip(1).take(4).collect();
+    let names = ["solve", "check", "PyTorch Profiler (0)", "Buffer Flush"];
+    assert!(rows.iter().zip(names).all(|(row, name)| row.starts_with(name)), "{page}");
+    assert!(rows[0].contains("75.0 %") && rows[1].contains("25.0 %"), "{page}");
+    assert!(rows[2..].iter().all(|row| !row.contains('%')), "{page}");
+    assert!(page.contains("240.0 µs of the profiler itself"), "{page}");
+    let page = ran_on(&archive, &["report"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "most in \"Buffer Flush\", takes 100.0 µs of the 140.0 µs of the run on one thread";
+    assert!(page.contains(said), "{page}");
+}

@@ -8,6 +8,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::analyses::profile_columns::exclusive_name;
 use ouzel::model::{MetricId, Table};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const BAR_WIDTH: usize = 10;
@@ -21,13 +22,19 @@ pub fn lines(
     span_ns: Option<u64>,
 ) -> Vec<String> {
     let style = session.style();
-    let total_ns: u64 = table.values::<u64>("exclusive_ns").iter().sum();
+    let times = table.values::<u64>("exclusive_ns");
+    let sum = |rows: &[usize]| rows.iter().map(|&row| times[row]).sum::<u64>();
     // Calls hidden by a region filter were not asked for: their rows come last, and those of each rank are one line.
     // All totals include them.
-    let (selected, hidden) = by_selection(table);
+    let (selected, hidden, own) = by_kind(session, table);
+    // What a profiler does or draws for itself comes after that and has no share: shares are those of the program.
+    let own_ns = sum(&own);
+    let total_ns: u64 = times.iter().sum::<u64>() - own_ns;
     let folded = if args.per.is_some() && !selected.is_empty() { hidden.as_slice() } else { &[] };
-    let not_selected_ns: u64 = folded.iter().map(|&row| table.values::<u64>("exclusive_ns")[row]).sum();
+    let not_selected_ns = sum(folded);
     let kept = if folded.is_empty() { [selected, hidden].concat() } else { selected };
+    let n_of_program = kept.len();
+    let kept = [kept, own].concat();
     let table = &table.picked(&kept);
     let n_rows = table.n_rows();
     let n_shown = match args.top.unwrap_or(DEFAULT_TOP) {
@@ -35,7 +42,7 @@ pub fn lines(
         top => top.min(n_rows),
     };
     let shown = table.picked(&(0..n_shown).collect::<Vec<_>>());
-    let mut grid = grid(args, &shown, table, total_ns);
+    let mut grid = grid(args, &shown, &table.picked(&(0..n_of_program).collect::<Vec<_>>()), total_ns);
     for &id in counters {
         let definitions = session.definitions();
         let name = exclusive_name(definitions, id);
@@ -46,10 +53,10 @@ pub fn lines(
         lines.push("no region was entered in the selection".to_owned());
         return lines;
     }
-    let hidden_ns: u64 = table.values::<u64>("exclusive_ns").iter().skip(n_shown).sum();
-    if n_shown < n_rows {
+    let hidden_ns: u64 = table.values::<u64>("exclusive_ns").iter().take(n_of_program).skip(n_shown).sum();
+    if n_shown < n_of_program {
         let share = units::percent(Some(hidden_ns as f64 / total_ns.max(1) as f64));
-        let n_hidden = units::counted((n_rows - n_shown) as u64, "more row", "more rows");
+        let n_hidden = units::counted((n_of_program - n_shown) as u64, "more row", "more rows");
         lines.push(style.paint(
             Paint::Dim,
             &format!("… {n_hidden} with {} exclusive ({share}): --top 0 shows all", units::time(hidden_ns)),
@@ -60,6 +67,13 @@ pub fn lines(
         let line = format!(
             "… {} ({share}) of all ranks in calls that are not selected",
             units::time(not_selected_ns)
+        );
+        lines.push(style.paint(Paint::Dim, &line));
+    }
+    if 0 < own_ns {
+        let line = format!(
+            "{} of the profiler itself, which is no code of the program, is in no share",
+            units::time(own_ns)
         );
         lines.push(style.paint(Paint::Dim, &line));
     }
@@ -74,17 +88,34 @@ pub fn lines(
     lines
 }
 
-/// The rows of what is selected, and those of the region `[filtered]`.
-fn by_selection(table: &Table) -> (Vec<usize>, Vec<usize>) {
+/// The rows of what is selected, those of the region `[filtered]`, and those of the profiler itself.
+fn by_kind(session: &Session<'_>, table: &Table) -> (Vec<usize>, Vec<usize>, Vec<usize>) {
     let regions = table.values::<Arc<str>>("region");
-    (0..table.n_rows()).partition(|&row| &*regions[row] != "[filtered]")
+    let own: BTreeSet<&str> = session
+        .definitions()
+        .regions
+        .iter()
+        .filter(|region| region.is_of_profiler())
+        .map(|region| &*region.name)
+        .collect();
+    let (program, own): (Vec<usize>, Vec<usize>) =
+        (0..table.n_rows()).partition(|&row| !own.contains(&*regions[row]));
+    let (selected, hidden) = program.into_iter().partition(|&row| &*regions[row] != "[filtered]");
+    (selected, hidden, own)
 }
 
-fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid {
+/// The rows that are shown, of which the first are the first of the `program`.
+fn grid(args: &ProfileArgs, shown: &Table, program: &Table, total_ns: u64) -> Grid {
     let exclusive = shown.values::<u64>("exclusive_ns");
-    let largest = whole.values::<u64>("exclusive_ns").iter().copied().max().unwrap_or(0);
-    let share = |&ns: &u64| units::percent((total_ns != 0).then(|| ns as f64 / total_ns as f64));
-    let bars = exclusive.iter().map(|&ns| units::bar(ns, largest, BAR_WIDTH));
+    let of_program = |row: usize, ns: u64| (row < program.n_rows()).then_some(ns);
+    let largest = program.values::<u64>("exclusive_ns").iter().copied().max().unwrap_or(0);
+    let share = |(row, &ns): (usize, &u64)| match of_program(row, ns) {
+        Some(ns) => units::percent((total_ns != 0).then(|| ns as f64 / total_ns as f64)),
+        None => String::new(),
+    };
+    let bars = exclusive.iter().enumerate().map(|(row, &ns)| {
+        of_program(row, ns).map(|ns| units::bar(ns, largest, BAR_WIDTH)).unwrap_or_default()
+    });
     let name = if args.call_paths { ("call_path", "call path") } else { ("region", "region") };
     let column = |name: &str, title: &str| GridColumn::of(shown, name, title);
     let mut grid = Grid::default().with(column(name.0, name.1).naming());
@@ -96,7 +127,7 @@ fn grid(args: &ProfileArgs, shown: &Table, whole: &Table, total_ns: u64) -> Grid
     }
     grid = grid
         .with(column("exclusive_ns", "exclusive"))
-        .with(GridColumn::numbers("share", exclusive.iter().map(share)))
+        .with(GridColumn::numbers("share", exclusive.iter().enumerate().map(share)))
         .with(GridColumn::text("", bars).painted(Paint::Bar).optional(2))
         .with(column("inclusive_ns", "inclusive"))
         .with(column("visits", "visits").optional(1));
