@@ -196,7 +196,7 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let operations = set.add(Operations::new(definitions));
-        let devices = Accelerators::new(definitions);
+        let devices = Accelerators::new(definitions).without_code();
         let devices = devices.has_devices().then(|| set.add_silent(devices));
         let mut pass = self.run(&set, options)?;
         let mut operations = pass.outputs.take(&operations)?;

@@ -7,7 +7,7 @@ use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use super::words::capitalised;
 use ouzel_analyses::semantics::Family;
-use ouzel_model::{CallPathId, CallPathTree};
+use ouzel_model::{CallPathId, CallPathTree, LocationGroupId, LocationId};
 use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind, allocates_memory};
 
 /// What is said of a kind of loss. `{}` stands for the name of the call path.
@@ -234,12 +234,24 @@ fn saving(cx: &Context<'_>, before: &str, alternatives: &[CallPathId]) -> Saving
     saving
 }
 
+/// The process that a stream or thread belongs to, where the trace knows no ranks.
+fn process_name(cx: &Context<'_>, location: LocationId) -> String {
+    let groups = &cx.definitions.location_groups;
+    let own = cx.definitions.location(location).group;
+    let of = |group: LocationGroupId| groups.get(group.index());
+    let process = of(own).and_then(|group| of(group.creator.unwrap_or(own)));
+    process.map_or_else(|| "A process".to_owned(), |process| capitalised(&process.name))
+}
+
 fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
     let words = words(loss.kind);
     let path: CallPathId = loss.call_path;
     let ranks = cx.ranks(loss.locations.iter().copied());
     let name = if loss.kind == DeviceLossKind::Straggler { None } else { Some(cx.name(path)) };
-    let who = capitalised(&cx.in_words(&ranks));
+    let who = match loss.locations.first().filter(|_| ranks.list.is_empty()) {
+        Some(&location) => process_name(cx, location),
+        None => capitalised(&cx.in_words(&ranks)),
+    };
     let fill = |text: &str| text.replace("{}", &cx.name(path));
     let title = words.title.replace("{}", name.as_deref().unwrap_or(&who));
     let start = if ranks.list.is_empty() { String::new() } else { format!("on {}, ", cx.in_words(&ranks)) };

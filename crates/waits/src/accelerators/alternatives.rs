@@ -22,7 +22,7 @@ pub(super) fn gather(mut candidates: Vec<Candidate>, replay: &DeviceReplay, befo
                 && it.loss.kind != DeviceLossKind::Straggler
                 && of.loss.locations == it.loss.locations
                 && of.loss.gain.0 * AS_MUCH.0 <= it.loss.gain.0 * AS_MUCH.1
-                && as_much(before.saturating_sub(replay.run(&of.lengths.and(&it.lengths)).run_end))
+                && as_much(before.saturating_sub(replay.end_with(&[&of.changes, &it.changes])))
         };
         match kept.iter_mut().find(gains_the_same) {
             Some(first) => first.loss.alternatives.push(it.loss.call_path),

@@ -1,7 +1,7 @@
 //! One loss, and the change that shows it.
 
 use super::loss_kind::DeviceLossKind;
-use super::replay::Lengths;
+use super::replay::LengthChanges;
 use ouzel_model::{CallPathId, LocationId, Ticks, TimeRange};
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub struct DeviceLoss {
 /// A change and what it is about.
 pub(super) struct Candidate {
     pub loss: DeviceLoss,
-    pub lengths: Lengths,
+    pub changes: LengthChanges,
 }
 
 /// A loss whose gain is not known yet.

@@ -7,7 +7,7 @@
 //! | first use, memory churn | code of such names takes no time, and calls that release memory do not wait, see `named_losses` |
 //! | useless synchronisation | the calls of one call path do not wait and take no time, except the last wait of each thread |
 //! | serialised streams | the same, where operations that are launched after such a call go to another stream |
-//! | synchronous copies, pageable memory | the calls of one call path do not block, and their copies run beside their stream |
+//! | synchronous copies, pageable memory | the calls of one call path do not block, nor do those after them that wait for their copies; these run beside their stream |
 //! | load imbalance | no replay: of the kernel with the most, the time of the rank with most less the mean, at most what hosts of others wait in MPI |
 //! | straggler | in collectives in which one rank begins last, it begins with the one before it: its stream or its host is faster, whichever gains more |
 //! | small kernels | of kernels that run shorter than their launches and follow each other, all launches but the first take no time |
@@ -22,7 +22,7 @@ use super::alternatives;
 use super::loss::{Candidate, DeviceLoss, loss};
 use super::loss_kind::DeviceLossKind;
 use super::names;
-use super::replay::{DeviceReplay, Lengths};
+use super::replay::{DeviceReplay, LengthChanges};
 use crate::devices::calls::DeviceApi;
 use crate::devices::records::{HostState, OperationValue};
 use ouzel_analyses::breakdown::Activity;
@@ -63,7 +63,7 @@ impl AcceleratorsOutput {
         ];
         let mut candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
         for it in &mut candidates {
-            it.loss.gain = Ticks(before.saturating_sub(replay.run(&it.lengths).run_end));
+            it.loss.gain = Ticks(before.saturating_sub(replay.end_with(&[&it.changes])));
         }
         candidates.retain(|it| it.loss.gain != Ticks(0));
         let mut list = alternatives::gather(candidates, &replay, before);
@@ -77,33 +77,19 @@ impl AcceleratorsOutput {
     /// Code of the host before launches and waits, with what it calls.
     fn late_code(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
         let mut own: BTreeMap<CallPathId, u64> = BTreeMap::new();
-        let mut with_callees: BTreeMap<CallPathId, BTreeMap<usize, u64>> = BTreeMap::new();
-        // What communicates waits for others, and before its first call a thread has nothing to launch late.
-        let is_code = |path: CallPathId| {
-            self.call_paths
-                .region(path)
-                .is_some_and(|region| self.kept.state(region) != Some(HostState::Communicates))
-        };
-        for (number, it) in replay.calls.iter().enumerate().filter(|(_, it)| it.before.is_some()) {
-            let mut left = replay.lengths.before[number];
-            for &(path, ticks) in it.code.iter().filter(|it| is_code(it.0)) {
-                let ticks = ticks.min(left);
-                left -= ticks;
-                *own.entry(path).or_default() += ticks;
-                for at in self.chain(path) {
-                    *with_callees.entry(at).or_default().entry(number).or_default() += ticks;
-                }
-            }
+        let mut with_callees: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        for (_, path, ticks) in self.code_before(replay) {
+            *own.entry(path).or_default() += ticks;
+            self.chain(path).for_each(|at| *with_callees.entry(at).or_default() += ticks);
         }
+        let sum = |path: CallPathId| with_callees[&path];
         let mut paths: Vec<CallPathId> = Vec::new();
         for (path, _) in most(own, |ticks| *ticks) {
-            let sum = |path: CallPathId| with_callees[&path].values().sum::<u64>();
             let explains = |path, at| sum(path) * CALLER_EXPLAINS_MORE.0 < sum(at) * CALLER_EXPLAINS_MORE.1;
             let widest = self.chain(path).fold(path, |path, at| if explains(path, at) { at } else { path });
             paths.extend(Some(widest).filter(|it| !paths.contains(it) && 0 < sum(*it)));
         }
         // A callee with nearly all of the time says more than its caller.
-        let sum = |path: CallPathId| with_callees[&path].values().sum::<u64>();
         let says_more = |callee: CallPathId, caller: CallPathId| {
             callee != caller
                 && self.chain(callee).any(|at| at == caller)
@@ -112,19 +98,49 @@ impl AcceleratorsOutput {
         let all = paths.clone();
         paths.retain(|&caller| !all.iter().any(|&callee| says_more(callee, caller)));
         let candidate = |path: CallPathId| {
-            let calls = &with_callees[&path];
             let name = self.call_paths.region(path).map(|region| definitions.region(region).name.clone());
             let kind = name.map_or(DeviceLossKind::HostLate, |name| names::host_loss(&name));
-            let mut lengths = replay.lengths.clone();
-            calls.iter().for_each(|(&number, ticks)| lengths.before[number] -= ticks);
-            let spans = calls.keys().map(|&number| replay.code_span(number));
-            let time = calls.values().sum();
-            Candidate { loss: loss(kind, path, spans, calls.len(), time), lengths }
+            let mut changes = LengthChanges::default();
+            for (number, code, ticks) in self.code_before(replay) {
+                if !self.chain(code).any(|at| at == path) {
+                    continue;
+                }
+                match changes.before.last_mut().filter(|it| it.0 == number) {
+                    Some(last) => last.1 -= ticks,
+                    None => changes.before.push((number, replay.lengths.before[number as usize] - ticks)),
+                }
+            }
+            let spans = changes.before.iter().map(|&(number, _)| replay.code_span(number as usize));
+            let loss = loss(kind, path, spans, changes.before.len(), sum(path));
+            Candidate { loss, changes }
         };
         // Those are found by their names, wherever they are called.
         let is_named =
             |it: &Candidate| matches!(it.loss.kind, DeviceLossKind::FirstUse | DeviceLossKind::MemoryChurn);
         paths.into_iter().map(candidate).filter(|it| !is_named(it)).collect()
+    }
+
+    /// The code before each call but the first of a thread, before which it has nothing to launch late: the number of the
+    /// call, the call path, and its time. What communicates waits for others, and is left out.
+    fn code_before<'a>(
+        &'a self,
+        replay: &'a DeviceReplay,
+    ) -> impl Iterator<Item = (u32, CallPathId, u64)> + 'a {
+        let is_code = |path: CallPathId| {
+            self.call_paths
+                .region(path)
+                .is_some_and(|region| self.kept.state(region) != Some(HostState::Communicates))
+        };
+        let calls = (0..).zip(&replay.calls).filter(|(_, it): &(u32, _)| it.before.is_some());
+        calls.flat_map(move |(number, it)| {
+            let mut left = replay.lengths.before[number as usize];
+            let code = replay.code(it).iter().filter(move |it| is_code(it.0));
+            code.map(move |&(path, ticks)| {
+                let ticks = ticks.min(left);
+                left -= ticks;
+                (number, path, ticks)
+            })
+        })
     }
 
     /// A call path and its callers, innermost first.
@@ -138,8 +154,7 @@ impl AcceleratorsOutput {
         let mut of_path: BTreeMap<CallPathId, Vec<usize>> = BTreeMap::new();
         for (number, it) in replay.calls.iter().enumerate() {
             let is_copy = matches!(it.call.api, DeviceApi::BlockingCopy | DeviceApi::Free);
-            let is_wait = it.call.api.blocks() || it.call.step.is_some_and(crate::devices::fold::is_await);
-            if is_wait && !is_copy && !it.is_last_wait {
+            if it.is_waiting && !is_copy && !it.is_last_wait {
                 of_path.entry(it.call.path).or_default().push(number);
             }
         }
@@ -148,9 +163,10 @@ impl AcceleratorsOutput {
             call.leave.since(call.enter).0
         };
         let candidate = |(path, calls): (CallPathId, Vec<usize>)| {
-            let mut lengths = replay.lengths.clone();
+            let mut changes = LengthChanges::default();
             for &number in &calls {
-                (lengths.waits[number], lengths.own[number]) = (false, 0);
+                changes.waitless.push(number as u32);
+                changes.own.push((number as u32, 0));
             }
             let n_serial = calls.iter().filter(|&&number| serialises(replay, number)).count();
             let kind = match calls.len() <= 2 * n_serial {
@@ -159,14 +175,43 @@ impl AcceleratorsOutput {
             };
             let spans = calls.iter().map(|&number| replay.call_span(number));
             let time = calls.iter().map(ticks).sum();
-            Candidate { loss: loss(kind, path, spans, calls.len(), time), lengths }
+            Candidate { loss: loss(kind, path, spans, calls.len(), time), changes }
         };
         most(of_path, |calls| calls.iter().map(ticks).sum()).into_iter().map(candidate).collect()
     }
 
-    /// Calls that copy and block.
-    fn copies(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
+    /// Copies that the host waits for at once, in the call after the one that starts them: the number of the waiting
+    /// call, and of the operation, by the call path that starts them. Those of call paths where more is lost by the copies
+    /// than by waiting for what their streams run before.
+    fn awaited_copies(&self, replay: &DeviceReplay) -> BTreeMap<CallPathId, Vec<(usize, usize)>> {
         let mut of_path: BTreeMap<CallPathId, Vec<(usize, usize)>> = BTreeMap::new();
+        for (number, it) in replay.calls.iter().enumerate() {
+            let Some(awaited) = it.awaits.filter(|_| it.call.api != DeviceApi::BlockingCopy) else {
+                continue;
+            };
+            let operation = &replay.operations[awaited.operation as usize];
+            let is_copy = self.activity(operation.path) == Activity::Transfer;
+            if let Some(launch) = operation.launch.filter(|_| is_copy && operation.launch == it.before) {
+                let path = replay.calls[launch as usize].call.path;
+                of_path.entry(path).or_default().push((number, awaited.operation as usize));
+            }
+        }
+        let before = replay.run(&replay.lengths).run_end;
+        let gain = |changes: &LengthChanges| before.saturating_sub(replay.end_with(&[changes]));
+        let is_copy_lost = |(_, copies): &(CallPathId, Vec<(usize, usize)>)| {
+            let changes = copies_beside(replay, copies);
+            let without_waiting = LengthChanges { beside: Vec::new(), ..changes.clone() };
+            gain(&without_waiting) * CALLER_EXPLAINS_MORE.0 < gain(&changes) * CALLER_EXPLAINS_MORE.1
+        };
+        most(of_path, |copies| copies.iter().map(|&it| copied(replay, it)).sum())
+            .into_iter()
+            .filter(is_copy_lost)
+            .collect()
+    }
+
+    /// Calls that copy and block, and copies that the host waits for at once.
+    fn copies(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
+        let mut of_path = self.awaited_copies(replay);
         for (number, it) in replay.operations.iter().enumerate() {
             let Some(launch) = it.launch.map(|launch| launch as usize) else { continue };
             let call = &replay.calls[launch].call;
@@ -174,17 +219,8 @@ impl AcceleratorsOutput {
                 of_path.entry(call.path).or_default().push((launch, number));
             }
         }
-        let ticks = |&(_, number): &(usize, usize)| {
-            let it = &replay.operations[number];
-            it.end - it.start
-        };
         let candidate = |(path, copies): (CallPathId, Vec<(usize, usize)>)| {
-            let mut lengths = replay.lengths.clone();
-            for &(launch, number) in &copies {
-                lengths.waits[launch] = false;
-                lengths.own[launch] = lengths.own[launch].min(lengths.after[launch].max(1));
-                lengths.is_beside[number] = true;
-            }
+            let changes = copies_beside(replay, &copies);
             let is_pageable = |&(_, number): &(usize, usize)| {
                 let it = &replay.operations[number];
                 if let Some(is_pageable) = self.value(it.place.0, it.place.1, OperationValue::Pageable) {
@@ -199,15 +235,18 @@ impl AcceleratorsOutput {
                 false => DeviceLossKind::SynchronousCopies,
             };
             let spans = copies.iter().map(|it| replay.call_span(it.0));
-            let time = copies.iter().map(ticks).sum();
-            Candidate { loss: loss(kind, path, spans, copies.len(), time), lengths }
+            let time = copies.iter().map(|&it| copied(replay, it)).sum();
+            Candidate { loss: loss(kind, path, spans, copies.len(), time), changes }
         };
-        most(of_path, |copies| copies.iter().map(ticks).sum()).into_iter().map(candidate).collect()
+        most(of_path, |copies| copies.iter().map(|&it| copied(replay, it)).sum())
+            .into_iter()
+            .map(candidate)
+            .collect()
     }
 
     /// Runs of short kernels.
     fn small_kernels(&self, replay: &DeviceReplay) -> Vec<Candidate> {
-        let mut lengths = replay.lengths.clone();
+        let mut changes = LengthChanges::default();
         let (mut kernels, mut time) = (Vec::new(), 0);
         for (number, it) in replay.operations.iter().enumerate() {
             let Some(launch) = it.launch.map(|launch| launch as usize) else { continue };
@@ -222,8 +261,8 @@ impl AcceleratorsOutput {
             });
             if is_short && follows {
                 // Time between launches is the host's own, as far as it is not that of a framework around a launch.
-                lengths.own[launch] = 0;
-                lengths.delay[number] = 0;
+                changes.own.push((launch as u32, 0));
+                changes.delay.push((number as u32, 0));
                 time += takes(launch);
                 kernels.push(number);
             }
@@ -236,12 +275,11 @@ impl AcceleratorsOutput {
         let launches = kernels.iter().filter_map(|&it| replay.operations[it].launch);
         let spans = launches.map(|launch| replay.call_span(launch as usize));
         let loss = loss(DeviceLossKind::SmallKernels, path, spans, kernels.len(), time);
-        vec![Candidate { loss, lengths }]
+        vec![Candidate { loss, changes }]
     }
 
     /// Collectives of devices; of those with members that are not recorded, all of the time.
     fn exposed(&self, replay: &DeviceReplay) -> Vec<Candidate> {
-        let mut lengths = replay.lengths.clone();
         let complete = replay.collectives.iter().flatten().map(|&it| it as usize);
         let communicates = |it: &usize| {
             let operation = &replay.operations[*it];
@@ -251,13 +289,32 @@ impl AcceleratorsOutput {
         let n = replay.collectives.len() + others.len();
         let lacks_members = !others.is_empty();
         let members: Vec<usize> = complete.chain(others).collect();
-        let time = members.iter().map(|&it| std::mem::take(&mut lengths.length[it])).max().unwrap_or(0);
+        let time = members.iter().map(|&it| replay.lengths.length[it]).max().unwrap_or(0);
+        let length = members.iter().map(|&it| (it as u32, 0)).collect();
+        let changes = LengthChanges { length, ..LengthChanges::default() };
         let Some(&first) = members.first() else { return Vec::new() };
         let spans = members.iter().map(|&it| replay.operation_span(it));
         let path = replay.operations[first].path;
         let loss = loss(DeviceLossKind::ExposedCommunication, path, spans, n, time);
-        vec![Candidate { loss: DeviceLoss { lacks_members, ..loss }, lengths }]
+        vec![Candidate { loss: DeviceLoss { lacks_members, ..loss }, changes }]
     }
+}
+
+/// How long the copy of a call takes.
+fn copied(replay: &DeviceReplay, (_, operation): (usize, usize)) -> u64 {
+    let it = &replay.operations[operation];
+    it.end - it.start
+}
+
+/// Calls that no longer wait for their copies, which run beside their streams.
+fn copies_beside(replay: &DeviceReplay, copies: &[(usize, usize)]) -> LengthChanges {
+    let mut changes = LengthChanges::default();
+    for &(call, operation) in copies {
+        changes.waitless.push(call as u32);
+        changes.own.push((call as u32, replay.lengths.after[call].max(1)));
+        changes.beside.push(operation as u32);
+    }
+    changes
 }
 
 /// Drops late code that makes a straggler late: the straggler says who is late, too.
@@ -301,10 +358,10 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
         }
     }
     let candidate = |collectives: &[(u32, u64)], by: LateBy| {
-        let mut lengths = replay.lengths.clone();
+        let mut lengths = Shortened { replay, before: BTreeMap::new(), length: BTreeMap::new() };
         let mut of_paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
         for &(number, late) in collectives {
-            let longest = advance(replay, &mut lengths, (number, late), by);
+            let longest = advance(&mut lengths, (number, late), by);
             longest.into_iter().for_each(|(path, ticks)| *of_paths.entry(path).or_default() += ticks);
         }
         let path = of_paths.into_iter().max_by_key(|it| (it.1, Reverse(it.0))).map(|it| it.0);
@@ -312,7 +369,8 @@ fn stragglers(replay: &DeviceReplay) -> Vec<Candidate> {
         let first = &replay.operations[collectives[0].0 as usize];
         let path = path.unwrap_or(first.path);
         let spans = collectives.iter().map(|it| replay.operation_span(it.0 as usize));
-        Candidate { loss: loss(DeviceLossKind::Straggler, path, spans, collectives.len(), time), lengths }
+        let loss = loss(DeviceLossKind::Straggler, path, spans, collectives.len(), time);
+        Candidate { loss, changes: lengths.changes() }
     };
     // Whether the stream or its host is late shows which of the two changes gains more.
     let late = most(of_stream, |of| of.iter().map(|it| it.1).sum());
@@ -342,18 +400,46 @@ fn one_loss_of_each_straggler(list: &mut Vec<DeviceLoss>) {
     });
 }
 
+/// Lengths that become less step by step.
+struct Shortened<'a> {
+    replay: &'a DeviceReplay,
+    before: BTreeMap<u32, u64>,
+    length: BTreeMap<u32, u64>,
+}
+
+impl Shortened<'_> {
+    /// Shortens the code before a call by at most so much; gives by how much.
+    fn code(&mut self, call: u32, most: u64) -> u64 {
+        let left = self.before.entry(call).or_insert(self.replay.lengths.before[call as usize]);
+        let less = most.min(*left);
+        *left -= less;
+        less
+    }
+
+    /// Shortens an operation by at most so much; gives by how much.
+    fn operation(&mut self, number: u32, most: u64) -> u64 {
+        let left = self.length.entry(number).or_insert(self.replay.lengths.length[number as usize]);
+        let less = most.min(*left);
+        *left -= less;
+        less
+    }
+
+    fn changes(self) -> LengthChanges {
+        let (before, length) = (self.before.into_iter().collect(), self.length.into_iter().collect());
+        LengthChanges { before, length, ..LengthChanges::default() }
+    }
+}
+
 /// Makes an operation begin earlier by shortening what its stream, or the host that launches it, did since the collective
 /// before. Gives the code or kernel that is shortened most, and by how much.
 fn advance(
-    replay: &DeviceReplay,
-    lengths: &mut Lengths,
+    lengths: &mut Shortened<'_>,
     (number, mut late): (u32, u64),
     by: LateBy,
 ) -> Option<(CallPathId, u64)> {
+    let replay = lengths.replay;
     let mut longest: Option<(u64, CallPathId)> = None;
-    let mut shorten = |length: &mut u64, path: CallPathId, late: &mut u64| {
-        let less = (*length).min(*late);
-        *length -= less;
+    let mut is_shortened = |less: u64, path: CallPathId, late: &mut u64| {
         *late -= less;
         if 0 < less && longest.is_none_or(|it| it.0 < less) {
             longest = Some((less, path));
@@ -363,7 +449,7 @@ fn advance(
     let is_launch_bound = |number: u32| {
         let it = &replay.operations[number as usize];
         let call = it.launch.and_then(|launch| replay.calls.get(launch as usize));
-        call.is_some_and(|of| lengths.delay[number as usize] + of.call.enter.0 == it.start)
+        call.is_some_and(|of| replay.lengths.delay[number as usize] + of.call.enter.0 == it.start)
     };
     let is_of_stream = |other: &u32| {
         let of = &replay.operations[*other as usize];
@@ -380,7 +466,7 @@ fn advance(
         let mut call = replay.operations[bound as usize].launch;
         while let Some(at) = call.filter(|_| 0 < late) {
             let of = &replay.calls[at as usize];
-            shorten(&mut lengths.before[at as usize], of.call.code, &mut late);
+            is_shortened(lengths.code(at, late), of.call.code, &mut late);
             call = of.before;
             let launches = call.and_then(|call| replay.calls[call as usize].launches);
             if launches.is_some_and(|it| replay.operations[it as usize].collective.is_some()) {
@@ -394,7 +480,7 @@ fn advance(
             if of.place.0 != it.place.0 || of.collective.is_some() {
                 break;
             }
-            shorten(&mut lengths.length[at as usize], of.path, &mut late);
+            is_shortened(lengths.operation(at, late), of.path, &mut late);
             before = at.checked_sub(1);
         }
     }

@@ -29,6 +29,8 @@ mod lengths;
 mod longest_gaps;
 mod loss;
 mod loss_kind;
+#[cfg(test)]
+mod loss_tests;
 mod losses;
 mod memory;
 mod named_losses;
@@ -117,6 +119,12 @@ impl Accelerators {
             steps: StepMarks::default(),
             found: StepCalls::default(),
         }
+    }
+
+    /// The same without the code before each call: it serves [`losses`](AcceleratorsOutput::losses) alone.
+    #[must_use]
+    pub fn without_code(self) -> Self {
+        Accelerators { kept: self.kept.without_code(), ..self }
     }
 
     /// Streams, threads that drive them, and counters of memory.

@@ -9,7 +9,7 @@ use super::AcceleratorsOutput;
 use super::loss::{Candidate, loss};
 use super::loss_kind::DeviceLossKind;
 use super::names;
-use super::replay::DeviceReplay;
+use super::replay::{DeviceReplay, LengthChanges};
 use crate::devices::calls::DeviceApi;
 use ouzel_model::{CallPathId, Definitions, LocationId, TimeRange};
 use std::cmp::Reverse;
@@ -35,7 +35,7 @@ impl AcceleratorsOutput {
         let named = |path: CallPathId, is_first: bool| {
             self.chain(path).find(|&at| is_of_kind(at, is_first) == Some(true))
         };
-        let mut lengths = replay.lengths.clone();
+        let mut changes = LengthChanges::default();
         let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
         let mut spans: Vec<(LocationId, TimeRange)> = Vec::new();
         let launches_later = launches_later(replay);
@@ -46,24 +46,29 @@ impl AcceleratorsOutput {
                 spans.push(span);
             };
             if it.before.is_some() || kind == DeviceLossKind::FirstUse {
-                for &(path, ticks) in &it.code {
-                    let ticks = ticks.min(lengths.before[number]);
+                let mut left = replay.lengths.before[number];
+                for &(path, ticks) in replay.code(it) {
+                    let ticks = ticks.min(left);
                     if let Some(path) = named(path, it.before.is_none()).filter(|_| 0 < ticks) {
-                        lengths.before[number] -= ticks;
+                        left -= ticks;
                         add(path, ticks, replay.code_span(number));
                     }
+                }
+                if left < replay.lengths.before[number] {
+                    changes.before.push((number as u32, left));
                 }
             }
             let releases = it.call.api == DeviceApi::Free && kind == DeviceLossKind::MemoryChurn;
             if releases && it.before.is_some() && launches_later[number] {
-                (lengths.waits[number], lengths.own[number]) = (false, 0);
+                changes.waitless.push(number as u32);
+                changes.own.push((number as u32, 0));
                 add(it.call.path, it.call.leave.since(it.call.enter).0, replay.call_span(number));
             }
         }
         let (&path, _) = of_paths.iter().max_by_key(|(path, of)| (of.0, Reverse(**path)))?;
         let time = of_paths.values().map(|of| of.0).sum();
         let n = of_paths.values().map(|of| of.1).sum();
-        Some(Candidate { loss: loss(kind, path, spans.into_iter(), n, time), lengths })
+        Some(Candidate { loss: loss(kind, path, spans.into_iter(), n, time), changes })
     }
 }
 

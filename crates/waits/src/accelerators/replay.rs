@@ -27,19 +27,21 @@ use crate::devices::host;
 use crate::devices::records::HostCall;
 use crate::devices::streams::{CallPlace, DeviceProcess, OperationPlace};
 use ouzel_model::{CallPathId, Definitions, LocationId, Ticks, TimeRange};
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// A call that is in no other one.
 #[derive(Debug)]
 pub(super) struct ReplayCall {
     pub location: LocationId,
     pub call: HostCall,
-    /// The code that took the longest before it.
-    pub code: Vec<(CallPathId, u64)>,
+    /// The code that took the longest before it: where it is in [`DeviceReplay::codes`], and how many call paths.
+    code: (u32, u32),
     /// The call before, of the same thread.
     pub before: Option<u32>,
     /// What it waits for, if anything.
     pub awaits: Option<Awaits>,
+    /// Whether it waits for streams, devices or events, or a call in it does.
+    pub is_waiting: bool,
     /// Operations that it launches; the first of them.
     pub launches: Option<u32>,
     /// Whether it is the last of its thread that waits.
@@ -94,20 +96,32 @@ pub(super) struct Lengths {
     pub is_beside: Vec<bool>,
 }
 
+/// What of the lengths becomes less: numbers of calls or operations, each once, with what is left. Several changes are
+/// kept at once, so that they hold only what differs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LengthChanges {
+    pub before: Vec<(u32, u64)>,
+    pub own: Vec<(u32, u64)>,
+    /// Calls that no longer wait.
+    pub waitless: Vec<u32>,
+    pub delay: Vec<(u32, u64)>,
+    pub length: Vec<(u32, u64)>,
+    /// Operations that run beside their stream.
+    pub beside: Vec<u32>,
+}
+
 impl Lengths {
-    /// Both changes together: the lesser of all times.
-    pub fn and(&self, other: &Lengths) -> Lengths {
-        let least = |a: &[u64], b: &[u64]| a.iter().zip(b).map(|(&a, &b)| a.min(b)).collect();
-        Lengths {
-            before: least(&self.before, &other.before),
-            own: least(&self.own, &other.own),
-            after: least(&self.after, &other.after),
-            waits: self.waits.iter().zip(&other.waits).map(|(a, b)| a & b).collect(),
-            delay: least(&self.delay, &other.delay),
-            length: least(&self.length, &other.length),
-            is_beside: self.is_beside.iter().zip(&other.is_beside).map(|(a, b)| a | b).collect(),
-            ..self.clone()
-        }
+    /// Makes a change; of several for one number, the least counts.
+    pub fn change(&mut self, changes: &LengthChanges) {
+        let lessen = |of: &mut [u64], to: &[(u32, u64)]| {
+            to.iter().for_each(|&(number, ticks)| of[number as usize] = of[number as usize].min(ticks));
+        };
+        lessen(&mut self.before, &changes.before);
+        lessen(&mut self.own, &changes.own);
+        lessen(&mut self.delay, &changes.delay);
+        lessen(&mut self.length, &changes.length);
+        changes.waitless.iter().for_each(|&number| self.waits[number as usize] = false);
+        changes.beside.iter().for_each(|&number| self.is_beside[number as usize] = true);
     }
 }
 
@@ -125,6 +139,7 @@ pub(super) struct ReplayTimes {
 #[derive(Debug, Default)]
 pub(super) struct DeviceReplay {
     pub calls: Vec<ReplayCall>,
+    codes: Vec<(CallPathId, u64)>,
     pub operations: Vec<ReplayOperation>,
     /// Members of collectives.
     pub collectives: Vec<Vec<u32>>,
@@ -148,7 +163,8 @@ impl AcceleratorsOutput {
         for process in &processes {
             replay.add_calls(self, process, &mut places);
         }
-        replay.add_collectives(&self.collective_instances(&processes, definitions));
+        replay.add_collectives(&self.collective_instances(&processes, definitions), &places);
+        drop(places);
         replay.measure();
         replay.order = replay.ordered()?;
         let times = replay.run(&replay.lengths);
@@ -159,13 +175,39 @@ impl AcceleratorsOutput {
     }
 }
 
+/// The numbers of operations and calls.
 #[derive(Default)]
 struct Places {
-    operations: FxHashMap<OperationPlace, u32>,
-    calls: FxHashMap<CallPlace, u32>,
+    /// That of the first operation of each stream; the others follow.
+    operations: BTreeMap<LocationId, u32>,
+    /// Those of the calls of each thread.
+    calls: BTreeMap<LocationId, Vec<u32>>,
+}
+
+impl Places {
+    fn operation(&self, (stream, nth): OperationPlace) -> u32 {
+        self.operations[&stream] + nth as u32
+    }
+
+    fn call(&self, (thread, nth): CallPlace) -> Option<u32> {
+        self.calls.get(&thread)?.get(nth as usize).copied()
+    }
 }
 
 impl DeviceReplay {
+    /// The end of the run with some lengths changed.
+    pub fn end_with(&self, changes: &[&LengthChanges]) -> u64 {
+        let mut lengths = self.lengths.clone();
+        changes.iter().for_each(|of| lengths.change(of));
+        self.run(&lengths).run_end
+    }
+
+    /// The code that took the longest before a call, longest first.
+    pub fn code(&self, call: &ReplayCall) -> &[(CallPathId, u64)] {
+        let (first, n) = (call.code.0 as usize, call.code.1 as usize);
+        &self.codes[first..first + n]
+    }
+
     /// Where and when a call was.
     pub fn call_span(&self, number: usize) -> (LocationId, TimeRange) {
         let it = &self.calls[number];
@@ -188,10 +230,10 @@ impl DeviceReplay {
     fn add_operations(&mut self, process: &DeviceProcess<'_>, places: &mut Places) {
         for stream in &process.streams {
             let mut before = None;
+            places.operations.insert(stream.location, self.operations.len() as u32);
             for (nth, it) in stream.operations.iter().enumerate() {
                 let number = self.operations.len() as u32;
                 let place = (stream.location, nth);
-                places.operations.insert(place, number);
                 self.operations.push(ReplayOperation {
                     place,
                     stream: self.n_streams as u32,
@@ -213,28 +255,34 @@ impl DeviceReplay {
         for &(location, records) in &process.threads {
             let mut last: Option<u32> = None;
             let mut codes = &records.details.codes[..];
+            let mut numbers = Vec::with_capacity(records.calls.len());
             for (nth, call) in (0..).zip(&records.calls) {
                 let n = codes.iter().take_while(|it| it.0 == nth).count();
                 let (code, rest) = codes.split_at(n);
                 codes = rest;
                 let outer = last.filter(|&outer| call.enter < self.calls[outer as usize].call.leave);
                 let number = outer.unwrap_or(self.calls.len() as u32);
-                places.calls.insert((location, nth), number);
+                numbers.push(number);
                 if outer.is_none() {
+                    let first = self.codes.len() as u32;
+                    self.codes.extend(code.iter().map(|it| (it.1, it.2.0)));
                     self.calls.push(ReplayCall {
                         location,
                         call: *call,
-                        code: code.iter().map(|it| (it.1, it.2.0)).collect(),
+                        code: (first, n as u32),
                         before: last.replace(number),
                         awaits: None,
+                        is_waiting: false,
                         launches: None,
                         is_last_wait: false,
                     });
                 }
                 let is_waiting = call.api.blocks() || call.step.is_some_and(is_await);
+                self.calls[number as usize].is_waiting |= is_waiting;
                 let awaited = is_waiting.then(|| host::awaited(process, &events, call)).flatten();
-                self.add_await(number, awaited.map(|place| (places.operations[&place], false)));
+                self.add_await(number, awaited.map(|place| (places.operation(place), false)));
             }
+            places.calls.insert(location, numbers);
             let end = of.spans.get(&location).map_or(0, |span| span.1.0);
             self.tails
                 .extend(last.map(|last| (last, end.saturating_sub(self.calls[last as usize].call.leave.0))));
@@ -245,9 +293,9 @@ impl DeviceReplay {
         }
         for stream in &process.streams {
             for_operations(process, &events, stream, |_, gap| {
-                let number = places.operations[&(stream.location, gap.nth)];
-                let launch = gap.launch.and_then(|(place, _)| places.calls.get(&place).copied());
-                let awaited = gap.awaited.map(|(place, ..)| places.operations[&place]);
+                let number = places.operation((stream.location, gap.nth));
+                let launch = gap.launch.and_then(|(place, _)| places.call(place));
+                let awaited = gap.awaited.map(|(place, ..)| places.operation(place));
                 let it = &mut self.operations[number as usize];
                 (it.launch, it.awaited) = (launch, awaited);
                 if let Some(launch) = launch {
@@ -278,16 +326,14 @@ impl DeviceReplay {
         self.calls[call as usize].awaits = Some(Awaits { operation, is_begin, has_waited });
     }
 
-    fn add_collectives(&mut self, instances: &[Vec<DeviceMember>]) {
-        let of_place = |(number, it): (u32, &ReplayOperation)| ((it.place.0, it.start), number);
-        let by_start: FxHashMap<(LocationId, u64), u32> = (0..).zip(&self.operations).map(of_place).collect();
+    fn add_collectives(&mut self, instances: &[Vec<DeviceMember>], places: &Places) {
         for members in instances {
             // Overlap is what makes them one.
             let last = members.iter().map(|it| it.start).max().unwrap_or_default();
             if members.iter().any(|it| it.end < last) {
                 continue;
             }
-            let found = |it: &DeviceMember| by_start.get(&(it.location, it.start.0)).copied();
+            let found = |it: &DeviceMember| self.operation_at(*places.operations.get(&it.location)?, it);
             let numbers: Vec<u32> = members.iter().filter_map(found).collect();
             if numbers.len() == members.len() {
                 let collective = self.collectives.len() as u32;
@@ -297,6 +343,14 @@ impl DeviceReplay {
                 self.collectives.push(numbers);
             }
         }
+    }
+
+    /// The operation of a stream that is a member of a collective; `first` is the first of the stream.
+    fn operation_at(&self, first: u32, member: &DeviceMember) -> Option<u32> {
+        let of_stream = &self.operations[first as usize..];
+        let n = of_stream.partition_point(|it| it.place.0 == member.location && it.start <= member.start.0);
+        let nth = n.checked_sub(1).filter(|&nth| of_stream[nth].start == member.start.0)?;
+        Some(first + nth as u32)
     }
 
     /// The lengths as recorded.
@@ -388,21 +442,35 @@ impl DeviceReplay {
     /// All points, each after those that it follows; none if they follow each other in a circle.
     fn ordered(&self) -> Option<Vec<u32>> {
         let n = 2 * (self.calls.len() + self.operations.len());
-        let mut edges: Vec<(u32, u32)> = Vec::new();
+        // What follows each point, from its place in the list to that of the next point.
+        let mut places = vec![0_u32; n + 1];
         let mut open = vec![0_u32; n];
         for point in 0..n as u32 {
             self.follows(point, |before| {
-                edges.push((before, point));
+                places[before as usize + 1] += 1;
                 open[point as usize] += 1;
             });
         }
-        edges.sort_unstable();
-        let mut order: Vec<u32> = (0..n as u32).filter(|&point| open[point as usize] == 0).collect();
+        for point in 0..n {
+            places[point + 1] += places[point];
+        }
+        let mut list = vec![0_u32; places[n] as usize];
+        let mut filled = places.clone();
+        for point in 0..n as u32 {
+            self.follows(point, |before| {
+                let place = &mut filled[before as usize];
+                list[*place as usize] = point;
+                *place += 1;
+            });
+        }
+        drop(filled);
+        let mut order: Vec<u32> = Vec::with_capacity(n);
+        order.extend((0..n as u32).filter(|&point| open[point as usize] == 0));
         let mut next = 0;
         while let Some(&point) = order.get(next) {
             next += 1;
-            let first = edges.partition_point(|edge| edge.0 < point);
-            for &(_, after) in edges[first..].iter().take_while(|edge| edge.0 == point) {
+            let at = point as usize;
+            for &after in &list[places[at] as usize..places[at + 1] as usize] {
                 open[after as usize] -= 1;
                 if open[after as usize] == 0 {
                     order.push(after);

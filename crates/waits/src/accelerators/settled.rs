@@ -56,8 +56,7 @@ impl Kernels {
     }
 
     fn settled(of: Accelerators, settled: Settled, asked: &StepsAsked<'_>) -> Self {
-        let of = Accelerators { kept: of.kept.without_code(), ..of };
-        Kernels { of, asked: settled, only_step: asked.step }
+        Kernels { of: of.without_code(), asked: settled, only_step: asked.step }
     }
 }
 

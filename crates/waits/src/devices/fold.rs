@@ -161,10 +161,12 @@ impl DeviceFold {
     }
 
     pub fn end(self) -> DeviceRecords {
-        match self {
+        let mut done = match self {
             DeviceFold::Stream(stream) => stream.done,
             DeviceFold::Thread(thread) => thread.done,
-        }
+        };
+        done.fit();
+        done
     }
 }
 

@@ -120,6 +120,22 @@ pub(crate) struct DeviceOperation {
 }
 
 impl DeviceRecords {
+    /// Gives back what the lists have grown too long: they are kept until all processes are read.
+    pub fn fit(&mut self) {
+        self.calls.shrink_to_fit();
+        self.inner.shrink_to_fit();
+        self.operations.shrink_to_fit();
+        let DeviceDetails { values, collectives, shapes, shape_of, memory, states, codes } =
+            &mut self.details;
+        values.shrink_to_fit();
+        collectives.shrink_to_fit();
+        shapes.shrink_to_fit();
+        shape_of.shrink_to_fit();
+        memory.shrink_to_fit();
+        states.shrink_to_fit();
+        codes.shrink_to_fit();
+    }
+
     pub fn remap(&mut self, remap: &Remap) {
         for call in &mut self.calls {
             (call.path, call.code) = (remap.path(call.path), remap.path(call.code));

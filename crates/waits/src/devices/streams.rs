@@ -2,7 +2,7 @@
 //!
 //! Operations are linked to their launches by the ids that the trace records. A process without any such id launches
 //! in order: the n-th launch is that of the n-th operation, by the time when operations begin, if there are as many
-//! launches as kernels and none begins before it is launched. Law: operations of a stream are in the order in which they
+//! launches as kernels and none begins before it is launched; a copy is that of the call that blocks around it. Law: operations of a stream are in the order in which they
 //! were launched, which is that of their begins.
 
 use super::calls::{DeviceApi, DeviceApis, is_stream};
@@ -115,6 +115,7 @@ impl<'a> DeviceProcess<'a> {
             let matched = self.in_order();
             self.linking = if matched.is_some() { Linking::InOrder } else { Linking::Unknown };
             in_order = matched.unwrap_or_default();
+            self.add_copies_in_calls(&mut in_order);
         }
         let mut launches = Vec::with_capacity(self.streams.len());
         for stream in &self.streams {
@@ -136,6 +137,32 @@ impl<'a> DeviceProcess<'a> {
             let stream = &mut self.streams[nth];
             stream.n_unrecorded = first.unwrap_or(0);
             (stream.launches, stream.launched) = (launches, launched);
+        }
+    }
+
+    /// Adds the call of each copy and fill that lies within one call that copies and blocks.
+    fn add_copies_in_calls(&self, launches: &mut FxHashMap<(LocationId, usize), CallPlace>) {
+        let is_copy = |(_, call): &(u32, &HostCall)| call.api == DeviceApi::BlockingCopy;
+        let of_thread = |&(location, of): &(LocationId, &'a DeviceRecords)| {
+            let calls: Vec<(u32, &HostCall)> = (0..).zip(&of.calls).filter(is_copy).collect();
+            (location, calls)
+        };
+        let threads: Vec<(LocationId, Vec<(u32, &HostCall)>)> = self.threads.iter().map(of_thread).collect();
+        let call_of = |it: &DeviceOperation| {
+            let around = |(location, calls): &(LocationId, Vec<(u32, &HostCall)>)| {
+                let n = calls.partition_point(|(_, call)| call.enter <= it.start);
+                let &(nth, call) = calls[..n].last()?;
+                (it.end <= call.leave).then_some((*location, nth))
+            };
+            let mut found = threads.iter().filter_map(around);
+            found.next().filter(|_| found.next().is_none())
+        };
+        for stream in &self.streams {
+            for (nth, it) in stream.operations.iter().enumerate().filter(|(_, it)| !it.is_kernel) {
+                if let Some(call) = call_of(it) {
+                    launches.entry((stream.location, nth)).or_insert(call);
+                }
+            }
         }
     }
 
