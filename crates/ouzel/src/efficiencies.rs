@@ -1,10 +1,11 @@
-//! The efficiencies of the run in a trace: one pass over all that they take, and two for a replay without transfers.
+//! The efficiencies of the run in a trace: one pass over all that they take, that of a replay without transfers too.
 
 use crate::ask::trees_of;
 use crate::phases::PlanKeys;
 use crate::trees::TreeKeys;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
+use ouzel_analyses::critical_path::{CallsOfMpi, RangesInMpi};
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::phases::Phases;
 use ouzel_analyses::semantics::{Class, Semantics};
@@ -16,8 +17,10 @@ use ouzel_efficiency::{
     CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RegionOfInterest, RunEfficiency,
     Threads, TraceEfficiency, Unavailable, UsefulCounters, hybrid, parts,
 };
-use ouzel_engine::{AnalysisSet, Report};
+use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
 use ouzel_model::{Definitions, LocationKind, Ticks};
+use ouzel_replay::Graph;
+use ouzel_waits::Waits;
 
 /// Which efficiencies.
 #[derive(Debug, Clone, Default)]
@@ -31,32 +34,8 @@ pub struct EfficiencyQuery {
 }
 
 impl Trace {
-    /// The run without transfer times: a replay in which calls of MPI take no time but waiting.
-    fn ideal_run_time(
-        &self,
-        known: &Known<'_>,
-        options: &Options<'_>,
-    ) -> Result<Result<Ticks, Reason>, AskError> {
-        let definitions = self.definitions();
-        let is_incomplete = |location| known.trust.is_incomplete(location, definitions);
-        let reason = if options.filter.ranks.is_some() || options.filter.time_ns.is_some() {
-            Some("the replay is of the whole run, not of a selection")
-        } else if definitions.location_ids().any(is_incomplete) {
-            Some("ranks are incomplete, so the run cannot be replayed")
-        } else {
-            None
-        };
-        if let Some(reason) = reason {
-            return Ok(Err(Reason::new(reason)));
-        }
-        let replay = self.replay(options)?.output;
-        Ok(match replay.doubt() {
-            Some(reason) => Err(Reason::new(reason)),
-            None => Ok(replay.ideal_run_time()),
-        })
-    }
-
-    /// How well the time of the run was used, and what takes the rest. Three passes: two for the ideal run time.
+    /// How well the time of the run was used, and what takes the rest. One pass, and another where samples
+    /// or different calls do not show the order of synchronisations.
     ///
     /// # Errors
     /// If the pass was cancelled, or an analysis cannot answer.
@@ -81,8 +60,10 @@ impl Trace {
         let wants_trees = *per == Some(PartKind::Cluster);
         let question = || trees_of(semantics, options);
         let trees = wants_trees.then(|| TreeKeys::add_beside_calls(&mut set, self, question()));
+        let replay = Replayed::add_to(&mut set, definitions, options);
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;
+        let replay = replay.map(|keys| keys.take(&mut pass, definitions)).transpose()?;
         let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
         let devices = devices.map(|key| pass.outputs.take(&key)).transpose()?;
         let phases = phases.map(|key| pass.outputs.take(&key)).transpose()?;
@@ -96,7 +77,7 @@ impl Trace {
             None => None,
         };
         let known = Known::new(definitions, &classes, &profile, &pass);
-        let ideal = self.ideal_run_time(&known, options)?;
+        let ideal = known.ideal_run_time(replay);
         let run = known.run(counters.as_ref(), ideal.clone());
         let parts = per.map(|kind| {
             let parts = match (kind, &phases, &trees) {
@@ -117,6 +98,32 @@ impl Trace {
             run,
         };
         Ok(Answer::new(efficiency, pass))
+    }
+}
+
+/// What a replay without transfers takes, in the pass of the rest.
+struct Replayed {
+    waits: Key<Waits>,
+    calls: Key<CallsOfMpi>,
+}
+
+impl Replayed {
+    /// Nothing if a part of the run is selected: it cannot be replayed.
+    fn add_to(set: &mut AnalysisSet, definitions: &Definitions, options: &Options<'_>) -> Option<Self> {
+        let is_whole = options.filter.ranks.is_none() && options.filter.time_ns.is_none();
+        is_whole.then(|| Replayed {
+            waits: set.add_silent(Waits::with_edges(definitions).silent()),
+            calls: set.add_silent(CallsOfMpi::new(definitions)),
+        })
+    }
+
+    fn take(
+        self,
+        pass: &mut Report,
+        definitions: &Definitions,
+    ) -> Result<(Graph, RangesInMpi), AnalysisError> {
+        let edges = pass.outputs.take(&self.waits)?.edges.expect("they were asked for");
+        Ok((Graph::new(&edges, definitions), pass.outputs.take(&self.calls)?))
     }
 }
 
@@ -142,6 +149,18 @@ impl<'a> Known<'a> {
         let threads = trust.threads(profile, definitions, classes);
         let run_time = profile.run_range.map_or(Ticks(0), |range| range.end.since(range.start));
         Known { definitions, classes, trust, threads, run_time }
+    }
+
+    /// The run without transfer times: a replay in which calls of MPI take no time but waiting.
+    fn ideal_run_time(&self, replay: Option<(Graph, RangesInMpi)>) -> Result<Ticks, Reason> {
+        let is_incomplete = |location| self.trust.is_incomplete(location, self.definitions);
+        let Some((graph, calls)) = replay else {
+            return Err(Reason::new("the replay is of the whole run, not of a selection"));
+        };
+        if self.definitions.location_ids().any(is_incomplete) {
+            return Err(Reason::new("ranks are incomplete, so the run cannot be replayed"));
+        }
+        graph.doubt().map_or_else(|| Ok(graph.ideal_run_time(&calls)), |reason| Err(Reason::new(reason)))
     }
 
     fn run(

@@ -112,7 +112,7 @@ impl Graph {
         self.dropped.unmet = unmet;
         let mut of_point = Vec::new();
         self.needs = Vec::with_capacity(found.len());
-        let found = Grouped::new(self.points.len(), &found);
+        let found = Grouped::new(self.points.len(), found.iter().copied());
         for (point, signals) in self.points.iter_mut().zip(found.groups()) {
             of_point.clear();
             of_point.extend_from_slice(signals);

@@ -66,7 +66,7 @@ impl LocationEntries {
         let (mut sorted, mut starts) =
             (Vec::with_capacity(numbered.len()), Vec::with_capacity(n_numbers + 1));
         let mut group = Vec::new();
-        for of_call in Grouped::new(n_numbers, &numbered).groups() {
+        for of_call in Grouped::new(n_numbers, numbered.iter().copied()).groups() {
             starts.push(sorted.len() as u32);
             group.clear();
             group.extend_from_slice(of_call);

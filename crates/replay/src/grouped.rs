@@ -9,16 +9,17 @@ pub(crate) struct Grouped<T> {
 }
 
 impl<T: Copy> Grouped<T> {
-    /// Of `n_keys` keys, all of them smaller than that.
-    pub fn new(n_keys: usize, items: &[(u32, T)]) -> Self {
+    /// Of `n_keys` keys, all of them smaller than that. The items are gone through twice.
+    pub fn new(n_keys: usize, items: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut starts = vec![0; n_keys + 1];
-        items.iter().for_each(|&(key, _)| starts[key as usize + 1] += 1);
+        items.clone().for_each(|(key, _)| starts[key as usize + 1] += 1);
         for key in 0..n_keys {
             starts[key + 1] += starts[key];
         }
         let mut next = starts.clone();
-        let mut values: Vec<T> = items.first().map_or_else(Vec::new, |first| vec![first.1; items.len()]);
-        for &(key, value) in items {
+        let any = items.clone().next();
+        let mut values: Vec<T> = any.map_or_else(Vec::new, |(_, any)| vec![any; starts[n_keys] as usize]);
+        for (key, value) in items {
             values[next[key as usize] as usize] = value;
             next[key as usize] += 1;
         }
@@ -45,10 +46,10 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_keys() {
-        let grouped = Grouped::new(4, &[(2, 'a'), (0, 'b'), (2, 'c'), (3, 'd')]);
+        let grouped = Grouped::new(4, [(2, 'a'), (0, 'b'), (2, 'c'), (3, 'd')].into_iter());
         let of: Vec<String> = (0..6).map(|key| grouped.of(key).iter().collect()).collect();
         assert_eq!(of, ["b", "", "ac", "d", "", ""]);
         assert_eq!(grouped.groups().map(<[char]>::len).collect::<Vec<_>>(), [1, 0, 2, 1]);
-        assert!(Grouped::<u8>::new(0, &[]).of(0).is_empty());
+        assert!(Grouped::<u8>::new(0, std::iter::empty()).of(0).is_empty());
     }
 }

@@ -27,6 +27,7 @@ mod entries;
 mod error;
 mod graph;
 mod grouped;
+mod ideal;
 mod network;
 mod order;
 mod pieces;

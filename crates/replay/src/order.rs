@@ -62,7 +62,7 @@ impl<'a> Progress<'a> {
             stopped: vec![None; n_signals],
             stopped_before: vec![None; graph.timelines.len()],
             n_missing,
-            feeds: Grouped::new(n_signals, &feeds),
+            feeds: Grouped::new(n_signals, feeds.iter().copied()),
             reached: Vec::new(),
             ready: (0..graph.timelines.len() as u32).rev().collect(),
             steps: Vec::with_capacity(n_signals),

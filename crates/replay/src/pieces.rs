@@ -4,8 +4,7 @@ use crate::graph::Graph;
 use crate::grouped::Grouped;
 use ouzel_analyses::critical_path::{Activity, PathCalls, PathCallsOutput, SegmentShare, activities};
 use ouzel_analyses::semantics::Semantics;
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks, TimeRange};
-use std::collections::BTreeMap;
+use ouzel_model::{CallPathId, CallPathTree, Definitions, RegionId, Ticks, TimeRange};
 use std::sync::Arc;
 
 /// The pieces of a run with the time of each call path.
@@ -34,22 +33,21 @@ pub(crate) struct Pieces {
 impl Graph {
     /// The pass that finds the time of each call path in each piece. It must see the whole run.
     pub fn second_pass(&self) -> PathCalls {
-        let mut of: BTreeMap<LocationId, Vec<(u32, TimeRange)>> = BTreeMap::new();
-        for (number, timeline) in self.timelines.iter().enumerate() {
-            let mut start = timeline.start;
-            let mut ranges = Vec::with_capacity(timeline.n_points + 1);
-            let piece = self.first_piece(number) as u32;
-            let points = self.points[timeline.first..timeline.first + timeline.n_points].iter();
-            let ends = points.map(|point| (point.at, point.until));
-            for ((end, until), piece) in ends.chain([(timeline.end, timeline.end)]).zip(piece..) {
-                if start < end {
-                    ranges.push((piece, TimeRange { start: Ticks(start), end: Ticks(end) }));
-                }
-                start = until;
-            }
-            of.insert(timeline.location, ranges);
-        }
-        PathCalls::in_ranges(of)
+        let numbered = (0..).zip(&self.timelines);
+        let ranges = numbered.map(|(number, of)| (of.location, self.ranges(number).collect()));
+        PathCalls::in_ranges(ranges.collect())
+    }
+
+    /// The pieces of a timeline that take time, with their numbers.
+    pub(crate) fn ranges(&self, timeline: usize) -> impl Iterator<Item = (u32, TimeRange)> {
+        let of = &self.timelines[timeline];
+        let mut start = of.start;
+        let points = self.points[of.first..of.first + of.n_points].iter();
+        let ends = points.map(|point| (point.at, point.until)).chain([(of.end, of.end)]);
+        ends.zip(self.first_piece(timeline) as u32..).filter_map(move |((end, until), piece)| {
+            let range = TimeRange { start: Ticks(std::mem::replace(&mut start, until)), end: Ticks(end) };
+            (range.start < range.end).then_some((piece, range))
+        })
     }
 }
 
@@ -61,7 +59,7 @@ impl Pieces {
         // Calls without time of their own need others, too.
         let of_points = call_paths.absorb(&graph.call_paths);
         graph.points.iter_mut().for_each(|point| point.path = of_points.path(point.path));
-        let by_path: Vec<(u32, u32)> = shares.iter().map(|it| it.call_path.0).zip(0..).collect();
+        let by_path = shares.iter().map(|it| it.call_path.0).zip(0..);
         let mut timeline = Vec::with_capacity(graph.n_pieces());
         for (number, of) in (0..).zip(&graph.timelines) {
             timeline.resize(timeline.len() + of.n_points + 1, number);
@@ -71,7 +69,7 @@ impl Pieces {
             names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
             ticks_per_second: definitions.clock.ticks_per_second,
             times: shares.iter().map(|share| share.time.0).collect(),
-            of_path: Grouped::new(call_paths.len(), &by_path),
+            of_path: Grouped::new(call_paths.len(), by_path),
             call_paths,
             shares,
             lengths: graph.lengths(),

@@ -23,9 +23,6 @@ pub struct Replay {
     ideal: OnceLock<Ticks>,
 }
 
-/// The most ends of messages without another end, of all ends, with which a replay tells of the run as a whole.
-const MOST_UNMATCHED: f64 = 0.01;
-
 /// What a location does at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpanKind {
@@ -72,9 +69,8 @@ impl Replay {
     /// that it needs of others.
     pub fn ideal_run_time(&self) -> Ticks {
         *self.ideal.get_or_init(|| {
-            let mut changing = Changing::new(&self.graph, &self.pieces);
-            changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
-            changing.replay().run_time()
+            let unchanged = Changing::new(&self.graph, &self.pieces);
+            self.graph.run_time_without(&unchanged.times_in_mpi())
         })
     }
 
@@ -126,29 +122,9 @@ impl Replay {
         self.pieces.names(path)
     }
 
-    /// Whether any location needs another.
-    fn has_dependencies(&self) -> bool {
-        !self.graph.needs.is_empty()
-    }
-
-    /// The part of all ends of messages that have no other end, from 0 to 1.
-    fn unmatched_share(&self) -> f64 {
-        let unmatched = self.dropped().missing.unmatched as f64;
-        let all = 2.0 * self.graph.n_messages as f64 + unmatched;
-        if all == 0.0 { 0.0 } else { unmatched / all }
-    }
-
     /// Why a replay tells little about the run as a whole; `None` if it tells enough.
     pub fn doubt(&self) -> Option<&'static str> {
-        if !self.has_dependencies() {
-            Some("no process records messages or collectives that could be replayed")
-        } else if MOST_UNMATCHED < self.unmatched_share() {
-            Some("more than 1 % of the message ends have no other end")
-        } else if 0 < self.dropped().missing.partial {
-            Some("collectives lack members")
-        } else {
-            None
-        }
+        self.graph.doubt()
     }
 
     /// What is not replayed.
@@ -258,7 +234,7 @@ impl Replay {
             ),
         ];
         let mut limits = Vec::new();
-        if !self.has_dependencies() {
+        if !self.graph.has_dependencies() {
             limits.push("no rank is known to wait for another: each is replayed on its own".to_owned());
         }
         let counted = counted.into_iter().filter(|it| 0 < it.0);

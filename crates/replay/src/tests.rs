@@ -1,4 +1,5 @@
 use crate::{Change, Code, Edit, EditedCode, Gains, Graph, Projection, Replay};
+use ouzel_analyses::critical_path::CallsOfMpi;
 use ouzel_model::{CallPathId, CallPathTree, Filter, LocationId, Ticks, TraceSource};
 use ouzel_testkit::simulator::windows::{
     BlockAt, RandomWindows, WindowStep, random_windows, simulate_windows,
@@ -11,12 +12,16 @@ use ouzel_waits::Waits;
 
 const SEEDS: u64 = 1000;
 
-fn replay(trace: &ToyTrace) -> Replay {
+fn graph(trace: &ToyTrace) -> Graph {
     let definitions = trace.definitions();
     let mut output = run_report(trace, &Filter::default(), Waits::with_edges(definitions)).0;
-    let graph = Graph::new(&output.edges.take().expect("they were asked for"), definitions);
+    Graph::new(&output.edges.take().expect("they were asked for"), definitions)
+}
+
+fn replay(trace: &ToyTrace) -> Replay {
+    let graph = graph(trace);
     let calls = run(trace, graph.second_pass());
-    Replay::new(graph, calls, definitions)
+    Replay::new(graph, calls, trace.definitions())
 }
 
 fn project(trace: &ToyTrace, changes: &[Change]) -> Projection {
@@ -206,9 +211,11 @@ fn regions(program: &Program) -> Vec<&'static str> {
 fn the_ideal_run_time_is_that_of_a_machine_without_costs() {
     for seed in 0..SEEDS {
         for (program, machine) in exact_cases(seed) {
-            let replay = replay(&simulate(&program, &machine).trace);
+            let trace = simulate(&program, &machine).trace;
             let ideal = simulate(&program, &machine.ideal()).run_time;
-            assert_eq!(replay.ideal_run_time().0, ideal, "seed {seed}");
+            assert_eq!(replay(&trace).ideal_run_time().0, ideal, "seed {seed}");
+            let calls = run(&trace, CallsOfMpi::new(trace.definitions()));
+            assert_eq!(graph(&trace).ideal_run_time(&calls).0, ideal, "seed {seed}");
         }
     }
 }

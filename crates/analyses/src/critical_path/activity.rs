@@ -86,7 +86,7 @@ pub fn activities(call_paths: &CallPathTree, classes: &[Class]) -> Vec<Activity>
     activities
 }
 
-fn of_class(Class { category, family }: Class) -> Activity {
+pub(super) fn of_class(Class { category, family }: Class) -> Activity {
     match (family, category) {
         (Family::Mpi | Family::Shmem | Family::Nccl, _) => Activity::InMpi,
         (_, Category::Computation) => Activity::Working,

@@ -59,21 +59,17 @@ pub struct PathCallsLocal {
     state: PathState,
     /// When that was.
     since: Ticks,
-    /// Time in the segment that is open, by [`PathState::index`].
+    /// Time in the segment that is open, by [`PathState`].
     open: Vec<Ticks>,
     /// States with time in it.
     touched: Vec<PathState>,
     done: Vec<StateTime>,
 }
 
-/// What a location does, as far as one event shows it. The caller is looked up once the call-path tree is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-enum PathState {
-    /// The last event was the enter of this path; the root before the first.
-    In(CallPathId),
-    /// The last event was the leave of this path.
-    CallerOf(CallPathId),
-}
+/// What a location does, as far as one event shows it: twice the call path, one more if the event was its leave. The
+/// caller is looked up once the call-path tree is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct PathState(u32);
 
 /// Number of a segment, what the location does in it, and how long.
 type StateTime = (u32, PathState, Ticks);
@@ -81,7 +77,7 @@ type StateTime = (u32, PathState, Ticks);
 /// Time by segment and call path.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathCallsPartial {
-    /// By location, in the order of segments.
+    /// By location, in the order of segments, and in a segment in that in which the states were first seen.
     locations: BTreeMap<LocationId, Vec<StateTime>>,
     /// Whether a location was left out as there are too many.
     is_over: bool,
@@ -123,7 +119,7 @@ impl Analysis for PathCalls {
     type Partial = PathCallsPartial;
     type Output = PathCallsOutput;
     const NAME: &'static str = "critical-path-calls";
-    const PARTIAL_VERSION: u32 = 4;
+    const PARTIAL_VERSION: u32 = 5;
 
     fn needs(&self) -> Needs {
         Needs::CALL_PATHS
@@ -137,7 +133,7 @@ impl Analysis for PathCalls {
         PathCallsLocal {
             segments: self.segments.get(&cx.location).cloned().unwrap_or_default(),
             next: 0,
-            state: PathState::In(CallPathTree::ROOT),
+            state: PathState::entered(CallPathTree::ROOT),
             since: Ticks(0),
             open: Vec::new(),
             touched: Vec::new(),
@@ -183,15 +179,8 @@ impl Analysis for PathCalls {
     }
 
     fn remap(&self, partial: &mut PathCallsPartial, remap: &Remap) {
-        for times in partial.locations.values_mut() {
-            for (_, state, _) in times.iter_mut() {
-                *state = match *state {
-                    PathState::In(path) => PathState::In(remap.path(path)),
-                    PathState::CallerOf(path) => PathState::CallerOf(remap.path(path)),
-                };
-            }
-            sort_by_segment(times, |time| time.0);
-        }
+        let times = partial.locations.values_mut().flatten();
+        times.for_each(|(_, state, _)| *state = state.with_path(remap.path(state.path())));
     }
 
     fn merge(&self, into: &mut PathCallsPartial, mut from: PathCallsPartial) {
@@ -206,14 +195,12 @@ impl Analysis for PathCalls {
             return Ok(PathCallsOutput { call_paths, shares: Vec::new(), is_over: true });
         }
         let share = |(segment, state, time): StateTime| {
-            let call_path = match state {
-                PathState::In(path) => path,
-                PathState::CallerOf(path) => cx.call_paths.parent(path),
-            };
+            let call_path = if state.is_left() { cx.call_paths.parent(state.path()) } else { state.path() };
             SegmentShare { segment, call_path, time }
         };
-        let mut shares: Vec<SegmentShare> = partial.locations.into_values().flatten().map(share).collect();
-        sort_by_segment(&mut shares, |share| share.segment);
+        let mut shares: Vec<SegmentShare> = Vec::with_capacity(n_times);
+        shares.extend(partial.locations.into_values().flatten().map(share));
+        sort_by_segment(&mut shares);
         shares.dedup_by(|later, first| {
             let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
             if is_same {
@@ -225,21 +212,20 @@ impl Analysis for PathCalls {
     }
 }
 
-/// Sorts what begins with the number of a segment. Segments are folded in their order, location after location, so
-/// mostly only the rows of each are out of order.
-fn sort_by_segment<T: Ord>(rows: &mut [T], segment: impl Fn(&T) -> u32) {
-    if rows.is_sorted_by_key(&segment) {
-        rows.chunk_by_mut(|a, b| segment(a) == segment(b)).for_each(<[T]>::sort_unstable);
+/// Segments are folded in their order, location after location, so mostly only the rows of each are out of order.
+fn sort_by_segment(shares: &mut [SegmentShare]) {
+    if shares.is_sorted_by_key(|share| share.segment) {
+        shares.chunk_by_mut(|a, b| a.segment == b.segment).for_each(<[SegmentShare]>::sort_unstable);
     } else {
-        rows.sort_unstable();
+        shares.sort_unstable();
     }
 }
 
 /// What a location does after an enter or leave.
 fn state_after(chunk: &EventChunk<'_>, row: usize) -> Option<PathState> {
     match chunk.kind[row] {
-        EventKind::Enter => Some(PathState::In(chunk.call_path[row])),
-        EventKind::Leave => Some(PathState::CallerOf(chunk.call_path[row])),
+        EventKind::Enter => Some(PathState::entered(chunk.call_path[row])),
+        EventKind::Leave => Some(PathState::left(chunk.call_path[row])),
         _ => None,
     }
 }
@@ -250,19 +236,33 @@ fn last_state(chunk: &EventChunk<'_>, rows: std::ops::Range<usize>) -> Option<Pa
 }
 
 impl PathState {
-    /// Its place among the states of all paths.
-    fn index(self) -> usize {
-        match self {
-            PathState::In(path) => 2 * path.index(),
-            PathState::CallerOf(path) => 2 * path.index() + 1,
-        }
+    /// After the enter of this path; of the root, before the first event.
+    fn entered(path: CallPathId) -> Self {
+        PathState(2 * path.0)
+    }
+
+    /// After the leave of this path.
+    fn left(path: CallPathId) -> Self {
+        PathState(2 * path.0 + 1)
+    }
+
+    fn path(self) -> CallPathId {
+        CallPathId(self.0 / 2)
+    }
+
+    fn is_left(self) -> bool {
+        self.0 % 2 == 1
+    }
+
+    fn with_path(self, path: CallPathId) -> Self {
+        PathState(2 * path.0 + self.0 % 2)
     }
 }
 
 impl PathCallsLocal {
     /// Adds time of the present state; not zero.
     fn add(&mut self, time: Ticks) {
-        let index = self.state.index();
+        let index = self.state.0 as usize;
         if self.open.len() <= index {
             self.open.resize(index + 1, Ticks(0));
         }
@@ -282,11 +282,9 @@ impl PathCallsLocal {
             if at < range.end {
                 break;
             }
-            let first = self.done.len();
             let open = &mut self.open;
-            let time = |state: PathState| (number, state, std::mem::take(&mut open[state.index()]));
+            let time = |state: PathState| (number, state, std::mem::take(&mut open[state.0 as usize]));
             self.done.extend(self.touched.drain(..).map(time));
-            self.done[first..].sort_unstable();
             self.next += 1;
         }
         self.since = at;

@@ -38,6 +38,7 @@
 mod activity;
 mod bounds;
 mod calls;
+mod in_mpi;
 mod profile;
 #[cfg(test)]
 mod tests;
@@ -47,6 +48,7 @@ mod walk;
 pub use activity::{Activity, PathTime, activities};
 pub use bounds::{Bound, PathBounds};
 pub use calls::{PathCalls, PathCallsOutput, SegmentShare};
+pub use in_mpi::{CallsOfMpi, RangesInMpi};
 pub use profile::{PathProfile, PathRow, RegionTime, profile};
 pub use waits::{DeviceWaitKind, SegmentKind, WaitOfDevices};
 pub use walk::{CriticalPathOutput, Segment, critical_path};

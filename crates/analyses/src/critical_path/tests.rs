@@ -372,3 +372,43 @@ fn more_times_than_may_be_kept_are_none() {
     };
     assert_eq!([u64::MAX, 3, 2, 0].map(kept), [(3, false), (3, false), (0, true), (0, true)]);
 }
+
+#[test]
+fn calls_of_mpi_are_the_time_of_its_call_paths() {
+    let nested = ToyTrace::new(
+        "0: enter main @0, enter MPI_Send @5, enter copy @6, enter MPI_Test @7, leave @8, leave @9, leave @10, leave @20
+         1: enter MPI_Recv @1, leave @3, enter omp_barrier @4, enter MPI_Recv @5, leave @6, leave @9, enter MPI_Recv @9",
+    );
+    let found = run(&nested, CallsOfMpi::new(nested.definitions()));
+    let ticks = |ranges: &[TimeRange]| -> Vec<(u64, u64)> {
+        ranges.iter().map(|range| (range.start.0, range.end.0)).collect()
+    };
+    assert_eq!(ticks(&found[&LocationId(0)]), [(5, 10)]);
+    assert_eq!(ticks(&found[&LocationId(1)])[..1], [(1, 3)]);
+    let mut n_in_mpi = 0;
+    for trace in random_traces().chain((0..50).map(agreeing_trace)).chain([nested]) {
+        let definitions = trace.definitions();
+        let whole = |location: LocationId| {
+            (location, vec![(location.0, TimeRange { start: Ticks(0), end: Ticks(u64::MAX) })])
+        };
+        let whole = definitions.location_ids().map(whole).collect();
+        let output = run(&trace, PathCalls::in_ranges(whole));
+        let classes = Semantics::default().classes(definitions);
+        let activities = activities(&output.call_paths, &classes);
+        let mut expected: BTreeMap<LocationId, u64> = BTreeMap::new();
+        for share in output.shares.iter().filter(|it| activities[it.call_path.index()] == Activity::InMpi) {
+            *expected.entry(LocationId(share.segment)).or_default() += share.time.0;
+        }
+        let sum = |ranges: Vec<TimeRange>| ranges.iter().map(|it| it.end.since(it.start).0).sum::<u64>();
+        let found = run(&trace, CallsOfMpi::new(definitions)).into_iter();
+        let found: BTreeMap<LocationId, u64> = found.map(|(id, ranges)| (id, sum(ranges))).collect();
+        assert_eq!(found.into_iter().filter(|it| 0 < it.1).collect::<BTreeMap<_, _>>(), expected);
+        n_in_mpi += expected.len();
+    }
+    assert!(50 < n_in_mpi, "{n_in_mpi}");
+}
+
+#[test]
+fn laws_hold_for_calls_of_mpi() {
+    laws::check_made_for(CallsOfMpi::new, |output| format!("{output:?}"));
+}

@@ -97,21 +97,28 @@ struct PathOfPeers {
     /// By peer, in the order of the group.
     ticks: Vec<f64>,
     middle: f64,
-    /// Number of visits and length of the shortest one, by peer.
-    visits: Vec<(u64, f64)>,
+    /// Length of the shortest visit, by peer.
+    shortest: Vec<f64>,
+    /// The median of these, if peers make enough visits, and all about as many.
+    usual_shortest: Option<f64>,
 }
 
 impl PathOfPeers {
-    /// Whether only some visits of a peer are longer than those of the others.
+    /// `visits` are the number of visits and the length of the shortest one, by peer.
     #[expect(clippy::cast_precision_loss, reason = "ratios of times")]
+    fn new(path: CallPathId, ticks: Vec<f64>, visits: Vec<(u64, u64)>) -> Self {
+        let counts = || visits.iter().map(|it| it.0);
+        let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
+        let are_alike = VISITS.0 <= least && (most - least) as f64 <= VISITS.1 * most as f64;
+        let shortest: Vec<f64> = visits.into_iter().map(|it| it.1 as f64).collect();
+        let usual_shortest = are_alike.then(|| median(&shortest));
+        PathOfPeers { path, middle: median(&ticks), ticks, shortest, usual_shortest }
+    }
+
+    /// Whether only some visits of a peer are longer than those of the others.
     fn is_interrupted(&self, peer: usize) -> bool {
-        let counts = self.visits.iter().map(|it| it.0);
-        let (least, most) = (counts.clone().min().unwrap_or_default(), counts.max().unwrap_or_default());
-        let shortest = median(&self.visits.iter().map(|it| it.1).collect::<Vec<_>>());
-        VISITS.0 <= least
-            && (most - least) as f64 <= VISITS.1 * most as f64
-            && INTERRUPTED <= self.ticks[peer] / self.middle
-            && self.visits[peer].1 <= AS_SHORT * shortest
+        let is_as_short = |usual| self.shortest[peer] <= AS_SHORT * usual;
+        self.usual_shortest.is_some_and(is_as_short) && INTERRUPTED <= self.ticks[peer] / self.middle
     }
 }
 
@@ -126,8 +133,7 @@ fn computing_paths(cx: &Context<'_>) -> Vec<PathOfPeers> {
     let of = |path| {
         let ticks: Vec<f64> =
             cx.by_peer(path, Times::Exclusive).into_iter().map(|(_, ticks)| ticks as f64).collect();
-        let visits = cx.visits_by_peer(path).into_iter().map(|(n, shortest)| (n, shortest as f64)).collect();
-        PathOfPeers { path, middle: median(&ticks), ticks, visits }
+        PathOfPeers::new(path, ticks, cx.visits_by_peer(path))
     };
     let mut paths: Vec<PathOfPeers> = all.map(of).filter(|path| 0.0 < path.middle).collect();
     let total: f64 = paths.iter().map(|path| path.middle).sum();

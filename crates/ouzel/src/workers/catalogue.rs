@@ -7,7 +7,7 @@ use ouzel_analyses::comm_matrix::CommMatrix;
 use ouzel_analyses::comm_over_time::CommOverTime;
 use ouzel_analyses::communication_totals::Communication;
 use ouzel_analyses::counters_over_time::CountersOverTime;
-use ouzel_analyses::critical_path::PathCalls;
+use ouzel_analyses::critical_path::{CallsOfMpi, PathCalls};
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::message_histogram::MessageHistogram;
 use ouzel_analyses::message_waits::LateMessages;
@@ -30,6 +30,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<AnchorSightingsFold>();
     catalogue.add::<BreakdownFold>();
     catalogue.add::<CallSeriesFold>();
+    catalogue.add::<CallsOfMpi>();
     catalogue.add::<DeviceFold>();
     catalogue.add::<ClockRepairs>();
     catalogue.add::<CommMatrix>();
