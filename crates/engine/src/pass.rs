@@ -338,17 +338,17 @@ fn runs(
     n_workers: usize,
 ) -> Vec<Vec<LocationId>> {
     locations.sort_unstable_by_key(|&location| (owner_of(location), location));
-    // One for each location: even an empty one is some work.
-    let cost_of = |location: LocationId| bytes_of(location).saturating_add(1);
-    let total: u64 = locations.iter().map(|&location| cost_of(location)).fold(0, u64::saturating_add);
+    // One for each location: even an empty one is some work. Each is asked once, as a source may ask its file system.
+    let costly = locations.into_iter().map(|location| (location, bytes_of(location).saturating_add(1)));
+    let costly: Vec<(LocationId, u64)> = costly.collect();
+    let costs = |of: &[(LocationId, u64)]| of.iter().fold(0, |sum: u64, it| sum.saturating_add(it.1));
+    let total = costs(&costly);
     let share = 4 * n_workers as u64;
-    let (mut large, small): (Vec<_>, Vec<_>) =
-        locations.into_iter().partition(|&location| total / share < cost_of(location));
-    large.sort_by_key(|&location| (std::cmp::Reverse(cost_of(location)), location));
-    let mut runs: Vec<Vec<LocationId>> = large.into_iter().map(|location| vec![location]).collect();
-    let mut remaining: u64 = small.iter().map(|&location| cost_of(location)).sum();
-    let costs = |of: &[LocationId]| of.iter().map(|&location| cost_of(location)).sum::<u64>();
-    let of_owners = small.chunk_by(|&a, &b| owner_of(a) == owner_of(b));
+    let (mut large, small): (Vec<_>, Vec<_>) = costly.into_iter().partition(|it| total / share < it.1);
+    large.sort_by_key(|&(location, cost)| (std::cmp::Reverse(cost), location));
+    let mut runs: Vec<Vec<LocationId>> = large.into_iter().map(|it| vec![it.0]).collect();
+    let mut remaining = costs(&small);
+    let of_owners = small.chunk_by(|a, b| owner_of(a.0) == owner_of(b.0));
     let units = of_owners.flat_map(|unit| match costs(unit) <= total / share {
         true => unit.chunks(unit.len()),
         false => unit.chunks(1),
@@ -356,7 +356,7 @@ fn runs(
     let mut run = Vec::new();
     let mut cost = 0;
     for unit in units {
-        run.extend_from_slice(unit);
+        run.extend(unit.iter().map(|it| it.0));
         cost += costs(unit);
         if remaining / share <= cost {
             remaining -= cost;
