@@ -11,8 +11,13 @@ use std::time::Duration;
 const DELAY: Duration = Duration::from_millis(500);
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// Runs `work`, and draws its progress if that is wanted and if it takes longer than half a second.
-pub fn with_bar<T>(common: &Common, total_bytes: u64, work: impl FnOnce(&Progress) -> T) -> T {
+/// Runs `work`, and draws its progress if that is wanted and if it takes longer than half a second. `total_bytes` is only
+/// asked if it is.
+pub fn with_bar<T>(
+    common: &Common,
+    total_bytes: impl FnOnce() -> u64,
+    work: impl FnOnce(&Progress) -> T,
+) -> T {
     if let Some(caller) = &common.outputs.caller {
         return work(&caller.progress);
     }
@@ -20,6 +25,7 @@ pub fn with_bar<T>(common: &Common, total_bytes: u64, work: impl FnOnce(&Progres
     if !common.progress {
         return work(&progress);
     }
+    let total_bytes = total_bytes();
     std::thread::scope(|scope| {
         let (done, is_done) = mpsc::channel::<()>();
         let seen = &progress;

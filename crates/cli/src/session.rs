@@ -34,14 +34,18 @@ fn repaired(common: &Common, trace: Trace) -> anyhow::Result<Trace> {
     let everything = Filter::default();
     let total_bytes = trace.event_bytes(&everything);
     let jobs = common.jobs;
-    Ok(progress::with_bar(common, total_bytes, |progress| {
-        trace.repair_clocks(&Options {
-            filter: everything,
-            jobs,
-            progress: Some(progress),
-            ..Options::default()
-        })
-    })?)
+    Ok(progress::with_bar(
+        common,
+        || total_bytes,
+        |progress| {
+            trace.repair_clocks(&Options {
+                filter: everything,
+                jobs,
+                progress: Some(progress),
+                ..Options::default()
+            })
+        },
+    )?)
 }
 
 impl<'a> Session<'a> {
@@ -137,7 +141,7 @@ impl<'a> Session<'a> {
         work: impl FnOnce(&Options<'_>) -> Result<T, E>,
     ) -> anyhow::Result<T> {
         let Common { filter, jobs, period_ns, .. } = self.common;
-        let total_bytes = self.trace.event_bytes(filter);
+        let total_bytes = || self.trace.event_bytes(filter);
         let period = period_ns.map(|ns| self.definitions().clock.ticks_from_ns(ns));
         progress::with_bar(self.common, total_bytes, |progress| {
             work(&Options {

@@ -488,6 +488,8 @@ impl Trace {
             let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
             material.add_waits(within.as_ref().unwrap_or(&waits));
             let mut dependencies = bounded(&mut waits);
+            // The second pass takes memory of its own.
+            drop((waits, within));
             let wants_delays = material.wants_delays(definitions);
             let mut set = AnalysisSet::default();
             let in_pieces = set.add(graph.second_pass());

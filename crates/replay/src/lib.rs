@@ -3,6 +3,7 @@
 //! ```text
 //! Edges (crate waits) ──Graph::new──► points of each location, in an order in which every cause comes before its effect
 //! Graph ──second pass──► exclusive time of each call path in each piece
+//! Graph + calls of MPI ──► the run without transfers: no second pass
 //! Replay: pieces with changes ──► when each point would be reached, and the end of the run
 //! ```
 //!

@@ -17,6 +17,7 @@ use ouzel_model::{Definitions, Paradigm, Region, RegionRole};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// What time in a region is spent on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -122,26 +123,23 @@ impl std::fmt::Display for RuleError {
 impl std::error::Error for RuleError {}
 
 /// A compiled list of rules. Only the user's rules are serialised.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Rule>", into = "Vec<Rule>")]
 pub struct Semantics {
     user: Vec<(Regex, Class)>,
-    built_in: Vec<(Regex, Class)>,
 }
 
 /// The class if neither the record nor the name tells anything: the program's own work.
 const USER_CODE: Class = Class { category: Category::Computation, family: Family::User };
 
-impl Default for Semantics {
-    fn default() -> Self {
-        let compile = |&(family, category, pieces): &(Family, Category, &[&str])| {
-            let pattern = pieces.concat();
-            let regex = whole_name(&pattern).expect("built-in patterns are tested");
-            (regex, Class { category, family })
-        };
-        Semantics { user: Vec::new(), built_in: rules::RULES.iter().map(compile).collect() }
-    }
-}
+/// The built-in rules, compiled once.
+static BUILT_IN: LazyLock<Vec<(Regex, Class)>> = LazyLock::new(|| {
+    let compile = |&(family, category, pieces): &(Family, Category, &[&str])| {
+        let regex = whole_name(&pieces.concat()).expect("built-in patterns are tested");
+        (regex, Class { category, family })
+    };
+    rules::RULES.iter().map(compile).collect()
+});
 
 impl Semantics {
     /// The built-in rules after `user_rules`, which also override what the trace records.
@@ -153,14 +151,13 @@ impl Semantics {
             Ok(regex) => Ok((regex, rule.class)),
             Err(error) => Err(RuleError { pattern: rule.pattern.clone(), reason: error.to_string() }),
         };
-        let user = user_rules.iter().map(compile).collect::<Result<_, _>>()?;
-        Ok(Semantics { user, ..Semantics::default() })
+        Ok(Semantics { user: user_rules.iter().map(compile).collect::<Result<_, _>>()? })
     }
 
     /// The class by the name alone.
     pub fn class_of_name(&self, name: &str) -> Class {
         let name = plain_name(name);
-        self.user_class(name).or_else(|| self.built_in_class(name)).unwrap_or(USER_CODE)
+        self.user_class(name).or_else(|| built_in_class(name)).unwrap_or(USER_CODE)
     }
 
     /// What a region means, by its record and its name.
@@ -169,7 +166,7 @@ impl Semantics {
         if let Some(class) = self.user_class(name) {
             return class;
         }
-        let by_name = self.built_in_class(name);
+        let by_name = built_in_class(name);
         let Some(family) = recorded_family(region) else {
             let by_role = || match region.role {
                 RegionRole::FileIo | RegionRole::FileIoMetadata => {
@@ -199,10 +196,10 @@ impl Semantics {
     fn user_class(&self, name: &str) -> Option<Class> {
         first_match(&self.user, name)
     }
+}
 
-    fn built_in_class(&self, name: &str) -> Option<Class> {
-        first_match(&self.built_in, &mpi_name(name))
-    }
+fn built_in_class(name: &str) -> Option<Class> {
+    first_match(&BUILT_IN, &mpi_name(name))
 }
 
 /// The rule, off by default, that counts time in input and output as waiting.
