@@ -10,7 +10,7 @@ use crate::align::{LookAhead, Order};
 use crate::flat_profile::FlatProfile;
 use crate::fold_short::fold_short;
 use crate::merger::{Merger, Over};
-use crate::node::{Body, LoopBody, LoopSource, Node, StaticId};
+use crate::node::{Body, Gaps, LoopBody, LoopSource, Node, StaticId};
 use crate::recognise::{Grown, Mark, Recogniser, SequenceScope};
 use crate::rows::LoopRows;
 use crate::strip::{LEAVE, LOOPS, Strip, Taken};
@@ -243,7 +243,7 @@ impl<'a> Assembly<'a> {
         let has_anchor = region.is_some_and(|region| self.assembler.is_anchor(region))
             || children.iter().any(|child| child.has_anchor);
         let children = if 2 < children.len() { self.find_loops(children) } else { children };
-        let mut gaps = Vec::with_capacity(children.len() + 1);
+        let mut gaps = Gaps::with_capacity(children.len() + 1);
         let mut nodes = Vec::with_capacity(children.len());
         let mut loops = Vec::new();
         for child in children {
@@ -377,7 +377,7 @@ impl<'a> Assembly<'a> {
         let mut taken = out.splice(first..end, []).collect::<Vec<_>>().into_iter();
         let mut at = first;
         for end in ends {
-            let (mut gaps, mut nodes, mut ended) = (Vec::new(), Vec::new(), 0);
+            let (mut gaps, mut nodes, mut ended) = (Gaps::new(), Vec::new(), 0);
             for child in taken.by_ref().take(end - at) {
                 ended = child.end;
                 gaps.push(child.gap);

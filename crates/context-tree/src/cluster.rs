@@ -58,17 +58,20 @@ pub(crate) fn merge_clusters<C: Clustering>(
     let rule = clustering.rule();
     let mut members: Vec<Vec<usize>> = (0..clusters.len()).map(|i| vec![i]).collect();
     let mut clusters = clusters;
-    // Row j holds the ratios of cluster j with those before it.
-    let mut ratios: Vec<Vec<f64>> = Vec::with_capacity(clusters.len());
-    for j in 0..clusters.len() {
-        ratios.push((0..j).map(|i| ratio_of(clustering, &mut clusters, i, j)).collect());
-    }
+    // Row j holds the ratios of cluster j with those before it, as far as they were needed.
+    let mut ratios: Vec<Vec<f64>> = (0..clusters.len()).map(|j| vec![UNKNOWN; j]).collect();
     while 1 < clusters.len() {
-        let (min, max, (i, j)) = extremes(&ratios);
-        let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
-        if !is_close && clusters.len() <= k {
-            break;
-        }
+        let (i, j) = match first_equal(&mut ratios, rule, |i, j| ratio_of(clustering, &mut clusters, i, j)) {
+            Some(pair) => pair,
+            None => {
+                let (min, max, closest) = extremes(&ratios);
+                let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
+                if !is_close && clusters.len() <= k {
+                    break;
+                }
+                closest
+            }
+        };
         ratios.remove(j);
         for row in &mut ratios[j..] {
             row.remove(j);
@@ -78,12 +81,34 @@ pub(crate) fn merge_clusters<C: Clustering>(
         members[i].sort_unstable();
         let absorbed = clusters.remove(j);
         clustering.unite(&mut clusters[i], absorbed);
-        for other in (0..clusters.len()).filter(|&other| other != i) {
-            let (low, high) = (i.min(other), i.max(other));
-            ratios[high][low] = ratio_of(clustering, &mut clusters, low, high);
+        ratios[i].fill(UNKNOWN);
+        for row in &mut ratios[i + 1..] {
+            row[i] = UNKNOWN;
         }
     }
     members.into_iter().zip(clusters).collect()
+}
+
+/// A ratio that was not computed yet.
+const UNKNOWN: f64 = f64::NAN;
+
+/// Fills in the ratios that are missing, pair by pair, until one is 0: that pair is the closest, whatever the others are.
+fn first_equal(
+    ratios: &mut [Vec<f64>],
+    rule: ClusterRule,
+    mut ratio: impl FnMut(usize, usize) -> f64,
+) -> Option<(usize, usize)> {
+    for i in 0..ratios.len() {
+        for j in i + 1..ratios.len() {
+            if ratios[j][i].is_nan() {
+                ratios[j][i] = ratio(i, j);
+            }
+            if ratios[j][i] <= 0.0 && 0.0 < rule.ratio_min {
+                return Some((i, j));
+            }
+        }
+    }
+    None
 }
 
 fn ratio_of<C: Clustering>(clustering: &mut C, clusters: &mut [C::Cluster], low: usize, high: usize) -> f64 {
@@ -131,7 +156,7 @@ impl Clustering for Trees<'_, '_> {
     }
 
     fn unite(&mut self, a: &mut Weighted, b: Weighted) {
-        self.of_pair(a, &b).merge(&mut a.tree, a.n, b.tree, b.n);
+        self.of_pair(a, &b).merge(&mut a.tree, a.n, &b.tree, b.n);
         a.period = a.period.max(b.period);
         prune(&mut a.tree, NODES_MAX);
         a.n += b.n;

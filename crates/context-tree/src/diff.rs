@@ -73,6 +73,9 @@ impl<'a> Differ<'a> {
     pub(crate) fn diff(&self, a: &Node, b: &Node) -> f64 {
         match (&a.body, &b.body) {
             (Body::Call { gaps: ga, children: ca }, Body::Call { gaps: gb, children: cb }) => {
+                if let ([], []) = (ca.as_slice(), cb.as_slice()) {
+                    return self.gap(ga[0], gb[0]);
+                }
                 if are_alike(ca, cb) {
                     return self.diff_alike((ga, ca), (gb, cb));
                 }

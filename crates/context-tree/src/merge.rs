@@ -12,8 +12,9 @@ use crate::align::{Alignment, Step, by_id};
 use crate::cluster::{Weighted, merge_cluster_set};
 use crate::diff::{IterationGroup, are_alike, groups};
 use crate::merger::{Merger, Over};
-use crate::node::{Body, IterationCluster, LoopBody, Node, Stats};
+use crate::node::{Body, Gaps, IterationCluster, LoopBody, Node, Stats};
 use crate::run_length::{REJECTED, Runs};
+use std::borrow::Cow;
 
 /// The weights of the two sides.
 #[derive(Debug, Clone, Copy)]
@@ -40,11 +41,11 @@ impl SideWeights {
 
 impl Merger<'_> {
     /// Makes `a` the mean of `a` and `b`, two instances of one construct; weights are numbers of instances.
-    pub fn merge(&self, a: &mut Node, n_a: f64, b: Node, n_b: f64) {
+    pub fn merge(&self, a: &mut Node, n_a: f64, b: &Node, n_b: f64) {
         self.merge_nodes(a, b, SideWeights { left: n_a, right: n_b });
     }
 
-    fn merge_nodes(&self, a: &mut Node, b: Node, w: SideWeights) {
+    fn merge_nodes(&self, a: &mut Node, b: &Node, w: SideWeights) {
         a.stats = match self.over {
             Over::Locations => Stats {
                 n: a.stats.n + b.stats.n,
@@ -59,36 +60,36 @@ impl Merger<'_> {
                 max: w.mean(a.stats.max, b.stats.max),
             },
         };
-        match (&mut a.body, b.body) {
+        match (&mut a.body, &b.body) {
             (Body::Call { gaps, children }, Body::Call { gaps: gb, children: cb }) => {
-                if are_alike(children, &cb) {
+                if are_alike(children, cb) {
                     for (gap, other) in gaps.iter_mut().zip(gb) {
-                        *gap = w.mean(*gap, other);
+                        *gap = w.mean(*gap, *other);
                     }
                     for (child, other) in children.iter_mut().zip(cb) {
                         self.merge_nodes(child, other, w);
                     }
                 } else {
-                    let steps: Vec<Step> = Alignment::new(self.differ.order, a.id, children, &cb).collect();
+                    let steps: Vec<Step> = Alignment::new(self.differ.order, a.id, children, cb).collect();
                     let left = (std::mem::take(gaps), std::mem::take(children));
                     (*gaps, *children) = self.merge_unlike(left, (gb, cb), &steps, w);
                 }
             }
-            (Body::Loop(a), Body::Loop(b)) => self.merge_loops(a, *b, w),
+            (Body::Loop(a), Body::Loop(b)) => self.merge_loops(a, b, w),
             (
                 Body::Profile { self_time, visits, children },
                 Body::Profile { self_time: s, visits: v, children: cb },
             ) => {
-                *self_time = w.mean(*self_time, s);
-                *visits = w.mean(*visits, v);
+                *self_time = w.mean(*self_time, *s);
+                *visits = w.mean(*visits, *v);
                 self.merge_profiles(children, cb, w);
             }
             (_, body) => {
                 let id = a.id;
                 let profile = |body| Node { id, stats: Stats::default(), body }.into_profile();
-                let empty = Body::Call { gaps: Vec::new(), children: Vec::new() };
+                let empty = Body::Call { gaps: Gaps::new(), children: Vec::new() };
                 let mut left = profile(std::mem::replace(&mut a.body, empty));
-                self.merge_nodes(&mut left, profile(body), w);
+                self.merge_nodes(&mut left, &profile(body.clone()), w);
                 a.body = left.body;
             }
         }
@@ -96,13 +97,14 @@ impl Merger<'_> {
 
     fn merge_unlike(
         &self,
-        a: (Vec<f64>, Vec<Node>),
-        b: (Vec<f64>, Vec<Node>),
+        a: (Gaps, Vec<Node>),
+        b: (&[f64], &[Node]),
         steps: &[Step],
         w: SideWeights,
-    ) -> (Vec<f64>, Vec<Node>) {
-        let (mut gaps, mut children) = (Vec::with_capacity(steps.len() + 1), Vec::with_capacity(steps.len()));
-        let (mut left, mut right) = (a.1.into_iter(), b.1.into_iter());
+    ) -> (Gaps, Vec<Node>) {
+        let (mut gaps, mut children) =
+            (Gaps::with_capacity(steps.len() + 1), Vec::with_capacity(steps.len()));
+        let mut left = a.1.into_iter();
         let why = "steps name every child once, in order";
         // The time passed on each side since the last child that was written.
         let mut pending = (a.0[0], b.0[0]);
@@ -111,7 +113,7 @@ impl Merger<'_> {
                 Step::Both(i, j) => {
                     gaps.push(w.mean(pending.0, pending.1));
                     let mut child = left.next().expect(why);
-                    self.merge_nodes(&mut child, right.next().expect(why), w);
+                    self.merge_nodes(&mut child, &b.1[j], w);
                     children.push(child);
                     pending = (a.0[i + 1], b.0[j + 1]);
                 }
@@ -124,7 +126,7 @@ impl Merger<'_> {
                 }
                 Step::Right(j) => {
                     gaps.push(w.swapped().left_part(pending.1));
-                    let mut child = right.next().expect(why);
+                    let mut child = b.1[j].clone();
                     self.merge_dummy(&mut child, w.swapped());
                     children.push(child);
                     pending.1 = b.0[j + 1];
@@ -135,15 +137,19 @@ impl Merger<'_> {
         (gaps, children)
     }
 
-    fn merge_profiles(&self, a: &mut Vec<Node>, b: Vec<Node>, w: SideWeights) {
-        let steps: Vec<Step> = by_id(a, &b).collect();
-        let (mut left, mut right) = (std::mem::take(a).into_iter(), b.into_iter());
+    fn merge_profiles(&self, a: &mut Vec<Node>, b: &[Node], w: SideWeights) {
+        if are_alike(a, b) {
+            a.iter_mut().zip(b).for_each(|(a, b)| self.merge_nodes(a, b, w));
+            return;
+        }
+        let steps: Vec<Step> = by_id(a, b).collect();
+        let mut left = std::mem::take(a).into_iter();
         let why = "steps name every child once, in order";
         for step in steps {
             a.push(match step {
-                Step::Both(..) => {
+                Step::Both(_, j) => {
                     let mut child = left.next().expect(why);
-                    self.merge_nodes(&mut child, right.next().expect(why), w);
+                    self.merge_nodes(&mut child, &b[j], w);
                     child
                 }
                 Step::Left(_) => {
@@ -151,8 +157,8 @@ impl Merger<'_> {
                     self.merge_dummy(&mut child, w);
                     child
                 }
-                Step::Right(_) => {
-                    let mut child = right.next().expect(why);
+                Step::Right(j) => {
+                    let mut child = b[j].clone();
                     self.merge_dummy(&mut child, w.swapped());
                     child
                 }
@@ -202,20 +208,25 @@ impl Merger<'_> {
         }
     }
 
-    fn merge_loops(&self, a: &mut LoopBody, mut b: LoopBody, w: SideWeights) {
-        (a.map, b.map) = self.differ.in_step(a, &b);
+    fn merge_loops(&self, a: &mut LoopBody, b: &LoopBody, w: SideWeights) {
+        let (of_a, of_b) = self.differ.in_step(a, b);
+        let mut b = Cow::Borrowed(b);
+        a.map = of_a;
+        if b.map != of_b {
+            b.to_mut().map = of_b;
+        }
         reject_together(a, &mut b);
-        self.merge_outside(a, &mut b, w);
+        self.merge_outside(a, &b, w);
         merge_iterations(a, &b, w, self);
     }
 
     /// Averages the time and calls outside of the iterations of two loops.
-    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &mut LoopBody<T>, w: SideWeights) {
+    pub(super) fn merge_outside<T>(&self, a: &mut LoopBody<T>, b: &LoopBody<T>, w: SideWeights) {
         a.source = a.source.max(b.source);
         a.cfg_source = a.cfg_source.max(b.cfg_source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
-        self.merge_profiles(&mut a.profiles, std::mem::take(&mut b.profiles), w);
+        self.merge_profiles(&mut a.profiles, &b.profiles, w);
     }
 
     /// Averages what is outside of the iterations of a loop and what a dummy has.
@@ -243,7 +254,7 @@ impl Averages for Merger<'_> {
     type Tree = Node;
 
     fn mean(&self, a: &mut Node, b: &Node, w: SideWeights) {
-        self.merge_nodes(a, b.clone(), w);
+        self.merge_nodes(a, b, w);
     }
 
     fn dwindle(&self, a: &mut Node, w: SideWeights) {
@@ -261,7 +272,7 @@ impl Averages for Merger<'_> {
 
 /// Moves the iterations that the other loop rejected into the profiles of a loop, on both sides: an average has an
 /// iteration only if all its members have it.
-fn reject_together(a: &mut LoopBody, b: &mut LoopBody) {
+fn reject_together(a: &mut LoopBody, b: &mut Cow<'_, LoopBody>) {
     let is_one_sided = |group: &IterationGroup| group.is_rejected && group.left.or(group.right).is_some();
     let groups: Vec<IterationGroup> = groups(&a.map, &b.map).into_iter().filter(is_one_sided).collect();
     if groups.is_empty() {
@@ -276,6 +287,7 @@ fn reject_together(a: &mut LoopBody, b: &mut LoopBody) {
             }
         }
     }
+    let b = b.to_mut();
     for group in groups {
         if let Some(left) = group.left {
             a.reject(left, group.n);

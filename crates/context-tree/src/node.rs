@@ -12,6 +12,7 @@
 use crate::run_length::Runs;
 use ouzel_model::{Definitions, RegionId};
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 /// What a node is an instance of: the same on every location.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -167,13 +168,16 @@ pub struct Node {
     pub body: Body,
 }
 
+/// Times before, between and after calls; those of the many calls with at most one call inside need no allocation.
+pub type Gaps = SmallVec<[f64; 2]>;
+
 /// The inside of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Body {
     /// Children in order of time.
     Call {
         /// Time before, between and after the children; one more than children.
-        gaps: Vec<f64>,
+        gaps: Gaps,
         /// Calls and loops inside.
         children: Vec<Node>,
     },
@@ -225,7 +229,7 @@ impl Node {
         Node {
             id,
             stats: Stats::one(duration),
-            body: Body::Call { gaps: vec![duration], children: Vec::new() },
+            body: Body::Call { gaps: smallvec![duration], children: Vec::new() },
         }
     }
 
@@ -233,7 +237,8 @@ impl Node {
     ///
     /// # Panics
     /// If there is not one gap more than children.
-    pub fn call(id: StaticId, gaps: Vec<f64>, children: Vec<Node>) -> Self {
+    pub fn call(id: StaticId, gaps: impl Into<Gaps>, children: Vec<Node>) -> Self {
+        let gaps = gaps.into();
         assert_eq!(gaps.len(), children.len() + 1, "a gap before, between and after the children");
         let body = Body::Call { gaps, children };
         Node { id, stats: Stats::one(body.duration()), body }

@@ -268,7 +268,7 @@ impl Tools<'_> {
     fn mean_inner(self, a: &mut Inner, b: &Inner, w: SideWeights) {
         match (&mut *a, b) {
             (Inner::Loop(a), Inner::Loop(b)) => {
-                self.merger.merge_outside(&mut a.body, &mut b.body.clone_outside(), w);
+                self.merger.merge_outside(&mut a.body, &b.body, w);
                 merge_iterations(&mut a.body, &b.body, w, &self);
             }
             (Inner::Tree(a), b) => self.merger.mean(a, &b.to_node(self), w),
@@ -307,21 +307,6 @@ impl Tools<'_> {
                     self.dwindle(&mut cluster.tree, w);
                 }
             }
-        }
-    }
-}
-
-impl<T> LoopBody<T> {
-    /// The part outside of its iterations.
-    fn clone_outside(&self) -> Self {
-        LoopBody {
-            source: self.source,
-            cfg_source: self.cfg_source,
-            gap: self.gap,
-            clusters: Vec::new(),
-            map: crate::run_length::Runs::default(),
-            profiles: self.profiles.clone(),
-            rejected: self.rejected,
         }
     }
 }

@@ -5,7 +5,8 @@
 //! Law: the durations of the whole tree and of every remaining node are preserved.
 //! Single trees are bounded when they are made ([`fold_short`](crate::fold_short)).
 
-use crate::node::{Body, Node, StaticId, Stats, add_profile};
+use crate::node::{Body, Gaps, Node, StaticId, Stats, add_profile};
+use smallvec::smallvec;
 
 /// Folds the shortest calls until there are about `n_max` nodes; the leaves of profiles are not counted.
 pub(crate) fn prune(node: &mut Node, n_max: usize) {
@@ -64,10 +65,10 @@ fn is_short(child: &Node, limit: f64) -> bool {
 }
 
 /// Gaps and children without the short ones, whose profile comes first.
-fn folded(gaps: Vec<f64>, children: Vec<Node>, limit: f64) -> (Vec<f64>, Vec<Node>) {
+fn folded(gaps: Gaps, children: Vec<Node>, limit: f64) -> (Gaps, Vec<Node>) {
     let mut gaps = gaps.into_iter();
     let mut pending = gaps.next().unwrap_or(0.0);
-    let (mut new_gaps, mut kept) = (vec![0.0], Vec::new());
+    let (mut new_gaps, mut kept) = (smallvec![0.0], Vec::new());
     let mut profile = Node::profile(StaticId::Folded, 0.0, 1.0, Vec::new());
     profile.stats = Stats::default();
     for (child, gap) in children.into_iter().zip(gaps) {

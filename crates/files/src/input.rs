@@ -3,8 +3,9 @@
 //! Law: only regular files are opened, and a file that is read as a whole has a limit set by its reader.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a path is; links are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,44 @@ pub fn open(path: &Path) -> io::Result<File> {
     let file = File::open(path)?;
     regular(&file.metadata()?)?;
     Ok(file)
+}
+
+/// An open file that several readers share, each at an offset of its own. A clone begins where this one is.
+#[derive(Debug, Clone)]
+pub struct SharedFile {
+    file: Arc<File>,
+    at: u64,
+}
+
+impl SharedFile {
+    /// Reads `file` from its start on.
+    pub fn new(file: File) -> Self {
+        SharedFile { file: Arc::new(file), at: 0 }
+    }
+}
+
+impl Read for SharedFile {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let n = std::os::unix::fs::FileExt::read_at(&*self.file, bytes, self.at)?;
+        #[cfg(not(unix))]
+        let n = std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
+impl Seek for SharedFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+            SeekFrom::End(by) => self.file.metadata()?.len().checked_add_signed(by),
+        };
+        self.at =
+            at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "offset outside of every file"))?;
+        Ok(self.at)
+    }
 }
 
 /// Reads the first `n_bytes` of a file, fewer if it is shorter.

@@ -35,7 +35,7 @@ pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths}
 use crate::cluster::{Weighted, cluster};
 use crate::merger::Merger;
 use crate::node::{
-    Body, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats, add_profile, profile_of,
+    Body, Gaps, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats, add_profile, profile_of,
 };
 use crate::run_length::{REJECTED, Runs};
 use ouzel_model::{Definitions, RegionRole, SampledFrame, Ticks};
@@ -248,7 +248,7 @@ impl SampledNode {
                 (*profile, duration)
             }
             Inside::Ordered(children) => {
-                let (mut gaps, mut at) = (Vec::with_capacity(children.len() + 1), start);
+                let (mut gaps, mut at) = (Gaps::with_capacity(children.len() + 1), start);
                 let (mut nodes, mut inside) = (Vec::with_capacity(children.len()), 0.0);
                 for child in children {
                     gaps.push(child.start.since(at).0 as f64);

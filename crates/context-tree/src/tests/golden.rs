@@ -1,6 +1,7 @@
 //! The stored values of `golden/diff_fig7_fig8.json` and `golden/diff_loop_groups.json`.
 
 use super::*;
+use crate::node::Gaps;
 use ouzel_testkit::golden;
 use serde_json::Value;
 use std::cmp::Ordering;
@@ -23,7 +24,7 @@ fn static_id(name: &Value) -> StaticId {
 }
 
 fn node(value: &Value) -> Node {
-    let gaps = value["gaps"].as_array().unwrap().iter().map(|gap| gap.as_f64().unwrap()).collect();
+    let gaps: Gaps = value["gaps"].as_array().unwrap().iter().map(|gap| gap.as_f64().unwrap()).collect();
     let children = value["children"].as_array().unwrap().iter().map(node).collect();
     Node::call(static_id(&value["id"]), gaps, children)
 }
@@ -57,10 +58,10 @@ fn differences_are_those_of_figures_7_and_8() {
     assert_eq!(case["name"], "missing_child_exact");
     let merger = Merger::exact(&order, Over::Locations);
     let mut three = node(&case["b"]);
-    merger.merge(&mut three, 1.0, node(&case["b"]), 1.0);
-    merger.merge(&mut three, 2.0, node(&case["b"]), 1.0);
+    merger.merge(&mut three, 1.0, &node(&case["b"]), 1.0);
+    merger.merge(&mut three, 2.0, &node(&case["b"]), 1.0);
     let mut a = node(&case["a"]);
-    merger.merge(&mut a, 1.0, three, 3.0);
+    merger.merge(&mut a, 1.0, &three, 3.0);
     is(a.duration(), &expected["dur"]);
     let b = &a.children()[1];
     is(b.duration(), &expected["B"]["dur"]);

@@ -1,6 +1,7 @@
 //! Laws on random trees.
 
 use super::*;
+use crate::node::Gaps;
 use ouzel_model::RegionId;
 use ouzel_testkit::Rng;
 
@@ -28,7 +29,7 @@ fn tree(rng: &mut Rng, static_id: StaticId, depth: u32) -> Node {
             Node::profile(static_id, self_time, visits, children(rng, n))
         }
         _ => {
-            let gaps = (0..=n).map(|_| time(rng)).collect();
+            let gaps: Gaps = (0..=n).map(|_| time(rng)).collect();
             Node::call(static_id, gaps, children(rng, n))
         }
     }
@@ -96,12 +97,12 @@ fn the_average_lasts_the_weighted_mean() {
             let many = |node: &Node, n: u64| {
                 let mut many = node.clone();
                 for i in 1..n {
-                    merger.merge(&mut many, i as f64, node.clone(), 1.0);
+                    merger.merge(&mut many, i as f64, node, 1.0);
                 }
                 many
             };
             let mut merged = many(&a, n_a);
-            merger.merge(&mut merged, n_a as f64, many(&b, n_b), n_b as f64);
+            merger.merge(&mut merged, n_a as f64, &many(&b, n_b), n_b as f64);
             let expected = (n_a as f64 * a.duration() + n_b as f64 * b.duration()) / (n_a + n_b) as f64;
             let found = merged.duration();
             assert!((found - expected).abs() <= 1e-12 * (1.0 + expected), "{found} instead of {expected}");
@@ -157,7 +158,7 @@ fn loops_of_unequal_length_average_iteration_by_iteration() {
         (0..n).map(|i| Node::leaf(StaticId::Iteration, if i + 1 == n { last } else { 10.0 })).collect()
     };
     let (mut a, b) = (loop_node(iterations(4, 10.0), &LookAhead), loop_node(iterations(5, 30.0), &LookAhead));
-    Merger::exact(&LookAhead, Over::Locations).merge(&mut a, 1.0, b, 1.0);
+    Merger::exact(&LookAhead, Over::Locations).merge(&mut a, 1.0, &b, 1.0);
     let body = a.as_loop().unwrap();
     assert_eq!(body.map.values().collect::<Vec<_>>(), [0, 0, 0, 0, 1]);
     // The last iteration is missing on one of two locations.

@@ -16,7 +16,6 @@ use super::contexts::NOTHING;
 use super::source::LineFile;
 use ouzel_hpcdb::{Line, TraceSample};
 use ouzel_model::{Definitions, Level, LocationId, LocationKind, Notice, NoticeCode};
-use std::sync::Arc;
 
 /// Parts of the run that are a short time.
 const SHORT: u64 = 10;
@@ -69,7 +68,7 @@ pub(super) fn notices(
     let run_ns = all().map(|ends| ends.last_ns).max().unwrap_or(0).saturating_sub(first_ns);
     let latest = [LocationKind::CpuThread, LocationKind::AcceleratorStream].map(|of| (of, latest(of)));
     for (i, file) in lines.iter().enumerate() {
-        let name: Arc<str> = Arc::from(file.path.display().to_string());
+        let name = &file.file.name;
         let end = file.line.start + file.line.n_bytes();
         let mut say = |level, code, message: String| {
             let notice = Notice::new(level, code, message).in_file(name.clone()).at(end);

@@ -5,6 +5,7 @@
 //! XML file. Law: the XML file gives the unit of times; without one it is microseconds.
 
 use super::files::{TraceFile, sampled_trace, trace_files};
+use super::source::SampleFile;
 use super::xml_tree::XmlTree;
 use super::{damage_notice, io_error, metric_db, read_error};
 use crate::reader::{OpenError, Opened};
@@ -101,8 +102,8 @@ fn merged(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<TraceFile>, Re
     };
     let Merged { has_ranks, lines, damages } = merged_lines(&name, file).map_err(|e| read_error(&e))?;
     notices.extend(damages.iter().map(|damage| damage_notice(NoticeCode::DamagedEvents, damage)));
-    let path = Arc::new(path);
-    Ok(lines.into_iter().map(|merged| TraceFile::merged(Arc::clone(&path), &merged, has_ranks)).collect())
+    let file = Arc::new(SampleFile::of_all(path));
+    Ok(lines.into_iter().map(|merged| TraceFile::merged(Arc::clone(&file), &merged, has_ranks)).collect())
 }
 
 /// The line with the unit that the database gives.

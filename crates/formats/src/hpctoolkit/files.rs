@@ -6,7 +6,7 @@
 use super::contexts::ContextIds;
 use super::ends::{self, LineEnds};
 use super::identity::{self, Identity};
-use super::source::{LineFile, SampledTrace};
+use super::source::{LineFile, SampleFile, SampledTrace};
 use super::{io_error, period, read_error};
 use ouzel_hpcdb::Line;
 use ouzel_hpcdb::measurement::{MergedLine, trace_line};
@@ -23,7 +23,7 @@ const FIRST_STREAM: u64 = 500;
 /// A trace before it is known which call paths its numbers name.
 #[derive(Debug, Clone)]
 pub(super) struct TraceFile {
-    pub path: Arc<PathBuf>,
+    pub file: Arc<SampleFile>,
     pub line: Line,
     pub identity: Identity,
     pub ids: Option<Arc<ContextIds>>,
@@ -33,14 +33,14 @@ pub(super) struct TraceFile {
 
 impl TraceFile {
     /// One of an `experiment.mt`.
-    pub fn merged(path: Arc<PathBuf>, merged: &MergedLine, has_ranks: bool) -> Self {
+    pub fn merged(file: Arc<SampleFile>, merged: &MergedLine, has_ranks: bool) -> Self {
         let process = u64::from(merged.process);
         let identity = Identity {
             rank: has_ranks.then_some(process),
             process,
             ..thread_or_stream(u64::from(merged.thread))
         };
-        TraceFile { path, line: merged.line, identity, ids: None, declared_last_ns: None }
+        TraceFile { file, line: merged.line, identity, ids: None, declared_last_ns: None }
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn trace_files(folder: &Path, notices: &mut Vec<Notice>) -> Result<Ve
             }
         }
     }
-    let paths: Vec<PathBuf> = files.iter().map(|file: &TraceFile| file.path.to_path_buf()).collect();
+    let paths: Vec<PathBuf> = files.iter().map(|file: &TraceFile| file.file.path.clone()).collect();
     for (file, identity) in files.iter_mut().zip(identities_of_names(&paths)) {
         file.identity = identity;
     }
@@ -106,10 +106,10 @@ pub(super) fn identities_of_names(paths: &[PathBuf]) -> Vec<Identity> {
 /// One trace, not yet named.
 pub(super) fn trace_file(path: &Path) -> Result<TraceFile, ReadError> {
     let name: Arc<str> = Arc::from(path.display().to_string());
-    let file = ouzel_files::input::open(path).map_err(|error| io_error(&name, &error))?;
-    let line = trace_line(&name, file, 0, None).map_err(|error| read_error(&error))?;
-    let (path, identity) = (Arc::new(path.to_owned()), Identity::default());
-    Ok(TraceFile { path, line, identity, ids: None, declared_last_ns: None })
+    let opened = ouzel_files::input::open(path).map_err(|error| io_error(&name, &error))?;
+    let line = trace_line(&name, opened, 0, None).map_err(|error| read_error(&error))?;
+    let file = Arc::new(SampleFile::of_one(path.to_owned()));
+    Ok(TraceFile { file, line, identity: Identity::default(), ids: None, declared_last_ns: None })
 }
 
 struct Named {
@@ -143,7 +143,7 @@ pub(super) fn sampled_trace(
     let lines: Vec<LineFile> = order
         .iter()
         .map(|&i| LineFile {
-            path: Arc::clone(&files[i].path),
+            file: Arc::clone(&files[i].file),
             line: files[i].line,
             ids: files[i].ids.clone().unwrap_or_else(|| Arc::clone(&no_ids)),
         })

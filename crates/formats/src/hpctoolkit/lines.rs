@@ -5,16 +5,16 @@
 
 use super::contexts::{ABSENT, ContextIds, NOTHING};
 use super::read_error;
+use ouzel_files::input::SharedFile;
 use ouzel_hpcdb::{Lines, TraceSample};
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, ContextId, Definitions, EventKind, InterruptGeneratorId, Lca,
     Level, LocationId, Notice, NoticeCode, ReadError, RegionId, RegionRole, Sample, Ticks,
 };
-use std::fs::File;
 
 /// The reader of one location.
 pub(super) struct LineReader<'a> {
-    lines: Lines<File>,
+    lines: Lines<SharedFile>,
     ids: &'a ContextIds,
     location: LocationId,
     generator: Option<InterruptGeneratorId>,
@@ -74,7 +74,7 @@ impl TraceTimes {
 
 impl<'a> LineReader<'a> {
     pub fn new(
-        lines: Lines<File>,
+        lines: Lines<SharedFile>,
         ids: &'a ContextIds,
         location: LocationId,
         definitions: &'a Definitions,

@@ -85,7 +85,7 @@ fn declared_last_ns(line: Line, property: impl Fn(&str) -> Option<String>) -> Op
 }
 
 fn measurement(file: &TraceFile) -> Result<Measurement, ouzel_hpcdb::ReadError> {
-    let path = file.path.with_extension("hpcrun");
+    let path = file.file.path.with_extension("hpcrun");
     let name: Arc<str> = Arc::from(path.display().to_string());
     let opened = ouzel_files::input::open(&path)
         .map_err(|error| ouzel_hpcdb::ReadError::of_file(&name, error.into()))?;

@@ -4,12 +4,13 @@ use super::contexts::ContextIds;
 use super::identity::has_streams;
 use super::lines::LineReader;
 use super::read_error;
+use ouzel_files::input::SharedFile;
 use ouzel_hpcdb::{Line, Lines};
 use ouzel_model::{
     ChunkReader, Content, Definitions, InterruptGeneratorId, LocationId, LocationKind, Needs, Notice,
     ReadError, ReadPlan, Ticks, TimeRange, TraceSource,
 };
-use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,24 +29,54 @@ pub struct SampledTrace {
 #[derive(Debug, Clone)]
 pub(super) struct LineFile {
     /// The file.
-    pub path: Arc<PathBuf>,
+    pub file: Arc<SampleFile>,
     /// The samples in it.
     pub line: Line,
     /// What the context numbers mean there.
     pub ids: Arc<ContextIds>,
 }
 
+/// A file with the samples of one location, or of all.
+#[derive(Debug)]
+pub(super) struct SampleFile {
+    pub path: PathBuf,
+    /// Its path, for messages.
+    pub name: Arc<str>,
+    /// The open file, if it has all locations: there may be too many of the others to keep them open.
+    opened: Option<SharedFile>,
+}
+
+impl SampleFile {
+    /// A file with one location.
+    pub fn of_one(path: PathBuf) -> Self {
+        SampleFile { name: Arc::from(path.display().to_string()), path, opened: None }
+    }
+
+    /// A file with all locations.
+    pub fn of_all(path: PathBuf) -> Self {
+        let opened = ouzel_files::input::open(&path).ok().map(SharedFile::new);
+        SampleFile { opened, ..SampleFile::of_one(path) }
+    }
+
+    fn open(&self) -> io::Result<SharedFile> {
+        match &self.opened {
+            Some(file) => Ok(file.clone()),
+            None => ouzel_files::input::open(&self.path).map(SharedFile::new),
+        }
+    }
+}
+
 impl LineFile {
     /// Begins to read it.
-    pub fn open(&self) -> Result<Lines<File>, ReadError> {
-        let name: Arc<str> = Arc::from(self.path.display().to_string());
-        let file = ouzel_files::input::open(&self.path).map_err(|error| ReadError {
-            file: Arc::clone(&name),
+    pub fn open(&self) -> Result<Lines<SharedFile>, ReadError> {
+        let name = &self.file.name;
+        let file = self.file.open().map_err(|error| ReadError {
+            file: Arc::clone(name),
             offset: 0,
             record: 0,
             reason: format!("cannot be read: {error}"),
         })?;
-        Lines::new(name, file, self.line).map_err(|error| read_error(&error))
+        Lines::new(Arc::clone(name), file, self.line).map_err(|error| read_error(&error))
     }
 }
 
@@ -87,8 +118,8 @@ impl TraceSource for SampledTrace {
     }
 
     fn open(&self, location: LocationId, plan: &ReadPlan) -> Result<Box<dyn ChunkReader + '_>, ReadError> {
-        let file = &self.lines[location.index()];
-        let mut lines = file.open()?;
+        let of_location = &self.lines[location.index()];
+        let mut lines = of_location.open()?;
         let clock = &self.definitions.clock;
         if let Some(TimeRange { start: Ticks(start), end: Ticks(end) }) = plan.time_range {
             let absolute = |ticks: u64| ticks.saturating_add(clock.offset_ticks);
@@ -98,7 +129,7 @@ impl TraceSource for SampledTrace {
         let generator = is_thread && !self.definitions.interrupt_generators.is_empty();
         Ok(Box::new(LineReader::new(
             lines,
-            &file.ids,
+            &of_location.ids,
             location,
             &self.definitions,
             generator.then_some(InterruptGeneratorId(0)),

@@ -6,7 +6,7 @@ mod tree;
 use super::contexts::ContextIds;
 use super::ends::{self, LineEnds};
 use super::identity::{self, Identity};
-use super::source::{LineFile, SampledTrace};
+use super::source::{LineFile, SampleFile, SampledTrace};
 use super::{damage_notice, io_error, period, read_error};
 use crate::reader::{OpenError, Opened};
 use ouzel_hpcdb::{FileKind, Line, Meta, Profile, ProfileDb, ReadErrorKind, TraceDb};
@@ -126,10 +126,10 @@ fn sampled_trace(
     definitions.system_tree = tables.system_tree;
     definitions.location_groups = tables.location_groups;
     definitions.locations = tables.locations;
-    let path = Arc::new(folder.join(FileKind::Trace.file_name()));
+    let file = Arc::new(SampleFile::of_all(folder.join(FileKind::Trace.file_name())));
     let ids: Arc<ContextIds> = Arc::new(tree.ids);
     let lines: Vec<LineFile> = (0..order.len())
-        .map(|i| LineFile { path: Arc::clone(&path), line: line(i), ids: Arc::clone(&ids) })
+        .map(|i| LineFile { file: Arc::clone(&file), line: line(i), ids: Arc::clone(&ids) })
         .collect();
     let is_thread =
         |i: &usize| definitions.location(LocationId::from_index(*i)).kind == LocationKind::CpuThread;
