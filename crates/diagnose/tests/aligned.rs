@@ -262,3 +262,39 @@ fn what_takes_ten_periods_is_found_and_less_within_its_band() {
     }
     assert_eq!(n_long, 10);
 }
+
+/// Losses of segments of 1 % of the run and their half widths, summed; and those of the smaller segments, which samples
+/// may join with the next, as its waiting, because they miss the barrier between them.
+fn sums(card: &SegmentsCard, path: &[&str]) -> ([u64; 4], u64) {
+    let large = losses(card, path)
+        .iter()
+        .fold([0; 4], |sum, it| [sum[0] + it.0, sum[1] + it.1, sum[2] + it.2, sum[3] + it.3]);
+    let small = card.segments.iter().filter(|it| 100 * it.lost_ns <= card.run_time_ns);
+    (large, small.map(|it| it.lost_ns).sum())
+}
+
+/// Losses that are too small for the period are 0, and their bands are so wide that they contain them.
+#[test]
+fn losses_of_segments_are_right_within_their_bands() {
+    let (mut n, mut n_imb, mut n_wait) = (0, 0, 0);
+    for (n_ranks, part, seed) in [24, 64]
+        .into_iter()
+        .flat_map(|n_ranks| [10, 4, 2].map(|part| (n_ranks, part)))
+        .flat_map(|(n_ranks, part)| [1, 2, 3].map(|seed| (n_ranks, part, seed)))
+    {
+        let app = OutputApplication::of_ranks(n_ranks, seed);
+        let (simulated, period) = (app.run(), app.iteration / part);
+        let lost_per_mille = if seed == 2 { 50 } else { 0 };
+        let sampler = Sampler { jitter: period / 20, lost_per_mille, ..Sampler::every(period, seed) };
+        let (exact, found) =
+            (segments(&simulated.trace, false), segments(&simulated.samples(&sampler), true));
+        for path in [&["main", "MPI_Barrier"][..], &["main", "output", "MPI_Barrier"]] {
+            let (([imb, wait, ..], small), (of_samples, _)) = (sums(&exact, path), sums(&found, path));
+            n += 1;
+            n_imb += u32::from(imb.abs_diff(of_samples[0]) <= of_samples[2]);
+            n_wait += u32::from(wait.abs_diff(of_samples[1]) <= of_samples[3] + small);
+        }
+    }
+    assert!(n * 19 <= n_imb * 20, "imbalance: {n_imb} of {n}");
+    assert!(n * 19 <= n_wait * 20, "waiting: {n_wait} of {n}");
+}

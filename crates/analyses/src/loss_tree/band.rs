@@ -1,7 +1,7 @@
 //! How far the losses of a segment can be off: half widths, zero if times are exact.
 //!
 //! See [`Noise`](crate::phases::Noise) for the formulas. Law: a loss that is not greater than its band is no loss; it is
-//! zero in sums and in diagnoses.
+//! zero in sums and in diagnoses, and the band of the sum is wider by what it may be.
 
 use crate::imbalance::Loss;
 use crate::phases::{Cell, PhaseGroup, Stat, Uncertainty};
@@ -29,15 +29,22 @@ impl Band {
         Band { imbalance: extremes, wait }
     }
 
-    /// What of a loss is more than its band.
-    pub(super) fn above(self, loss: Loss) -> Loss {
-        let mut kept = loss;
-        for (part, band) in [(&mut kept.imbalance, self.imbalance), (&mut kept.wait, self.wait)] {
+    /// What of a loss is more than its band; and the half widths of what is 0 now: it may be as much as was seen, and by
+    /// the band more.
+    pub(super) fn above(self, loss: Loss) -> (Loss, Band) {
+        let (mut kept, mut hidden) = (loss, Band::default());
+        let parts = [
+            (&mut kept.imbalance, self.imbalance, &mut hidden.imbalance),
+            (&mut kept.wait, self.wait, &mut hidden.wait),
+        ];
+        for (part, band, hidden) in parts {
             if part.sum <= u128::from(band.0) * u128::from(part.n_processes) && band != Ticks(0) {
+                // In whole ticks, upwards.
+                *hidden = band + Ticks(part.rounded().saturating_add(1));
                 part.sum = 0;
             }
         }
-        kept
+        (kept, hidden)
     }
 }
 

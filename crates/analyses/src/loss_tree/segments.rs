@@ -220,7 +220,7 @@ impl SegmentContext<'_> {
         let chosen = significant(&tree.nodes, &sums(&tree.nodes), group.run_time, thresholds);
         let anchor = self.first_phase(&slot.phases).and_then(|phase| phase.anchor);
         let mut sum = Loss::none(n_locations);
-        let mut uncertain = Uncertainty::default();
+        let (mut uncertain, mut wait_band) = (Uncertainty::default(), Ticks(0));
         let has_many = self.has_many(&slot.phases);
         let mut paths = Vec::new();
         for i in (0..chosen.len()).filter(|&i| chosen[i]) {
@@ -235,12 +235,15 @@ impl SegmentContext<'_> {
                 stat_of(cell, category, is_self)
             });
             let band = Band::of(category, &of_path);
-            let loss = band.above(loss);
+            let (loss, hidden) = band.above(loss);
+            wait_band.0 += hidden.wait.0;
             if loss == Loss::none(n_locations) {
                 continue;
             }
-            if 0 < loss.wait.sum {
-                uncertain.add(&of_path);
+            match category {
+                _ if loss.wait.sum == 0 => {}
+                Category::Synchronization => wait_band.0 += band.wait.0,
+                _ => uncertain.add(&of_path),
             }
             sum.add(&loss);
             paths.push(PathLoss {
@@ -259,7 +262,7 @@ impl SegmentContext<'_> {
         }
         let (sync, last_at) = self.sync_loss(&slot.phases);
         let of_sync = Band::of(Category::Synchronization, &band::of_sync(group, &slot.phases));
-        let sync = of_sync.above(sync);
+        let (sync, hidden) = of_sync.above(sync);
         let part = |loss| part_of(loss, group.run_time);
         let diagnosis = diagnosis(part(sync.imbalance), part(sum.imbalance), part(sum.wait), thresholds);
         let start_or_end = match anchor.map(|anchor| anchor.role) {
@@ -282,7 +285,10 @@ impl SegmentContext<'_> {
             wait_sync: sync.wait,
             sum_imb: sum.imbalance,
             sum_wait: sum.wait,
-            band: Band { imbalance: of_sync.imbalance, wait: uncertain.of_mean() },
+            band: Band {
+                imbalance: of_sync.imbalance.max(hidden.imbalance),
+                wait: Ticks(wait_band.0 + uncertain.of_mean().0),
+            },
             diagnosis,
             paths,
             start_or_end,
