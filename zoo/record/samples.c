@@ -4,6 +4,7 @@
  *   sequence N   N threads, one after the other
  *   deep N       a function that calls itself N times, then works
  *   signals N    the program has a handler for the signal of samples, and raises it N times
+ *   nap N        main calls nap N times, which sleeps by nanosleep and by usleep
  *   fork         the child does what split does, the parent waits
  *   exec         another program, which is this one with `split`, takes the place of this one
  *   kill N       as split, then the program kills itself by SIGKILL
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -67,6 +69,12 @@ NOINLINE static long deep(long n)
     return below + 1;
 }
 
+NOINLINE static int nap(void)
+{
+    struct timespec time = {0, 1000000};
+    return nanosleep(&time, NULL) + usleep(1000);
+}
+
 static volatile sig_atomic_t n_signals;
 
 static void on_signal(int number)
@@ -103,6 +111,9 @@ int main(int argc, char **argv)
             raise(SIGURG);
         }
         printf("%d\n", (int)n_signals);
+    } else if (strcmp(what, "nap") == 0) {
+        for (long i = 0; i < n; i++)
+            nap();
     } else if (strcmp(what, "fork") == 0) {
         if (fork() == 0) {
             split(60000);

@@ -99,11 +99,11 @@ fn first_equal(
     mut ratio: impl FnMut(usize, usize) -> f64,
 ) -> Option<(usize, usize)> {
     for i in 0..ratios.len() {
-        for j in i + 1..ratios.len() {
-            if ratios[j][i].is_nan() {
-                ratios[j][i] = ratio(i, j);
+        for (j, row) in ratios.iter_mut().enumerate().skip(i + 1) {
+            if row[i].is_nan() {
+                row[i] = ratio(i, j);
             }
-            if ratios[j][i] <= 0.0 && 0.0 < rule.ratio_min {
+            if row[i] <= 0.0 && 0.0 < rule.ratio_min {
                 return Some((i, j));
             }
         }

@@ -27,6 +27,11 @@ impl Outermost {
     }
 }
 
+/// Whether this thread is inside of the recorder or of a recorded function.
+pub fn is_inside() -> bool {
+    DEPTH.with(Cell::get) != 0
+}
+
 /// This thread is inside of the recorder from now on; whether it was before.
 pub fn hold() -> bool {
     let was_inside = DEPTH.with(|depth| depth.replace(1)) != 0;

@@ -21,6 +21,7 @@ mod next;
 #[cfg(target_arch = "x86_64")]
 mod openmp;
 mod process;
+mod sleep;
 mod system;
 
 /// Reads the environment when the library is loaded.

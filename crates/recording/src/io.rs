@@ -108,6 +108,9 @@ pub struct IoFunction {
 /// The number of the first one as a region; functions of MPI have smaller ones.
 const FIRST: usize = 900;
 
+/// The number behind the last one.
+pub(crate) const END: usize = FIRST + FUNCTIONS.len();
+
 impl IoCall {
     /// What is known of it.
     pub fn function(self) -> &'static IoFunction {

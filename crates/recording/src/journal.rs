@@ -256,6 +256,8 @@ pub enum Entry {
     },
     /// This rank is none of those that are to be recorded.
     LeftOut,
+    /// MPI has made a thread for itself, which is not recorded.
+    MpiThread,
     /// A file that MPI has opened.
     MpiFile {
         /// As events refer to it.
@@ -357,18 +359,15 @@ impl Entry {
                 [id, communicator].into_iter().for_each(|number| put_number(to, number));
                 put_number(to, nth);
             }
-            Entry::Lost { time_ns, reason } => {
-                to.push_str("lost");
+            Entry::Lost { time_ns, reason: text } | Entry::End { time_ns, how: text } => {
+                to.push_str(if matches!(self, Entry::Lost { .. }) { "lost" } else { "end" });
                 put_number(to, time_ns);
-                put(to, reason);
+                put(to, text);
             }
             Entry::Recorded { .. } | Entry::Unrecorded { .. } => self.put_window(to),
-            Entry::End { time_ns, how } => {
-                to.push_str("end");
-                put_number(to, time_ns);
-                put(to, how);
+            Entry::Module { .. } | Entry::Sampler { .. } | Entry::Samples { .. } | Entry::MpiThread => {
+                self.put_samples(to);
             }
-            Entry::Module { .. } | Entry::Sampler { .. } | Entry::Samples { .. } => self.put_samples(to),
             Entry::Counters { .. }
             | Entry::Memory
             | Entry::Buffer { .. }
@@ -438,6 +437,7 @@ impl Entry {
 
     fn put_samples(&self, to: &mut String) {
         match self {
+            Entry::MpiThread => to.push_str("mpi-thread"),
             Entry::Module { number, build_id, path } => {
                 to.push_str("module");
                 put_number(to, number);
@@ -593,6 +593,7 @@ impl Entry {
 
     fn of_counters(word: &str, fields: &mut Fields<'_>) -> Option<Entry> {
         Some(match word {
+            "mpi-thread" => Entry::MpiThread,
             "counters" => Entry::Counters {
                 counted: fields.text()?,
                 absent: fields.text()?,

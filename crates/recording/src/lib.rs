@@ -22,6 +22,7 @@ pub mod open_regions;
 pub mod openmp;
 pub mod paths;
 pub mod settings;
+pub mod sleep;
 pub mod slots;
 pub mod stack;
 pub mod stream;

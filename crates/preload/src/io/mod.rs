@@ -21,7 +21,7 @@ use ouzel_otf2::records::enums::{IoOperationMode, IoSeekOption};
 use ouzel_otf2::records::event::{
     Enter, IoDestroyHandle, IoOperationBegin, IoOperationCancelled, IoOperationComplete, IoSeek, Leave,
 };
-use ouzel_recording::io::IoCall;
+use ouzel_recording::io::{Interface, IoCall};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -49,7 +49,7 @@ macro_rules! real {
         }
     }};
 }
-use real;
+pub(crate) use real;
 
 /// What a function returns that this system does not have.
 fn missing<R>(failed: R) -> R {
@@ -59,7 +59,7 @@ fn missing<R>(failed: R) -> R {
 }
 
 /// A call that is recorded, until it is dropped.
-struct RecordedCall {
+pub(crate) struct RecordedCall {
     process: &'static Process,
     region: u32,
     /// Handle and number of an operation that has begun.
@@ -70,16 +70,21 @@ struct RecordedCall {
 }
 
 impl RecordedCall {
-    /// None where nothing is recorded: inside of another call, or in a child made by vfork.
     fn begin(call: IoCall) -> Option<Self> {
         if !process::records_io() {
             return None;
         }
+        Self::of(call.number(), call.function().interface == Interface::Posix)
+    }
+
+    /// A call of the function of this number, with a sample of the caller's path where its caller `may_walk` the stack.
+    /// None where nothing is recorded: inside of another call, or in a child made by vfork.
+    pub fn of(number: usize, may_walk: bool) -> Option<Self> {
         let outermost = Outermost::enter()?;
         let process = process::get().filter(|process| process.is_this())?;
-        let region = process.function_region(call.number());
+        let region = process.function_region(number);
         let now_ns = clock::now_ns();
-        if call.function().interface == ouzel_recording::io::Interface::Posix {
+        if may_walk {
             sampling::at_safe_call(process, now_ns);
         }
         let is_read = thread::count_begin(process, now_ns);

@@ -49,6 +49,25 @@ fn calls_and_bytes_equal_an_independent_count() {
     }
 }
 
+/// Both libraries may make threads of their own, and Open MPI always does. They have no locations, with samples or without.
+#[test]
+fn threads_that_mpi_makes_are_not_recorded() {
+    for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
+        let program = shop.compile("mpicc", "program.c", "program", &[]);
+        for (name, hz) in [("plain", None), ("sampled", Some(200))] {
+            let choices = Choices { sample_hz: hz, ..Choices::default() };
+            let output = shop.run_with(&program, name, &[], None, &choices);
+            assert!(output.status.success(), "{output:?}");
+            let archive = &shop.finish(name).archives[0];
+            assert_eq!((archive.n_processes, archive.n_locations), (N_RANKS, N_RANKS), "{archive:?}");
+            let said = "that MPI made for itself are not recorded";
+            let n = archive.notices.iter().filter(|notice| notice.message.ends_with(said)).count();
+            assert!(n <= usize::from(hz.is_some()), "{archive:?}");
+            assert!(n == 1 || hz.is_none() || shop.library != "openmpi", "{archive:?}");
+        }
+    }
+}
+
 /// Ranks that are left out are not in the archive, and communicators whose first member is one of them are complete.
 #[test]
 fn some_ranks_can_be_recorded_alone() {

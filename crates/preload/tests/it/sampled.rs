@@ -68,6 +68,8 @@ impl Workshop {
 pub struct Sampled {
     /// For each sample, names and lines of its functions, outermost first.
     pub paths: Vec<Vec<(String, Option<u32>)>>,
+    /// How often each region is entered.
+    pub enters: BTreeMap<String, usize>,
 }
 
 impl Sampled {
@@ -91,7 +93,7 @@ impl Sampled {
                 _ => {}
             }
         }
-        let mut paths = Vec::new();
+        let (mut paths, mut enters) = (Vec::new(), BTreeMap::new());
         for &location in archive.locations_on_disk() {
             let (local, notices) = archive.read_local_definitions(location);
             assert!(notices.is_empty(), "{notices:?}");
@@ -99,6 +101,9 @@ impl Sampled {
             while let Some(record) = events.next_record().expect("events are valid") {
                 let Some(mut event) = record.event else { panic!("an unknown event") };
                 event.map_refs(&local.mapping);
+                if let Event::Enter(enter) = event {
+                    *enters.entry(regions[&enter.region].0.clone()).or_default() += 1;
+                }
                 if let Event::CallingContextSample(sample) = event {
                     let path = path_of(sample.calling_context, &contexts, &regions, &lines);
                     assert!(0 < sample.unwind_distance && sample.unwind_distance as usize <= path.len() + 8);
@@ -106,7 +111,7 @@ impl Sampled {
                 }
             }
         }
-        Sampled { paths }
+        Sampled { paths, enters }
     }
 
     /// Samples with a function on their path.

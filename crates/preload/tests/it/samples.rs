@@ -3,6 +3,7 @@
 use crate::sampled::{Sampled, Workshop, shadowed};
 use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
 use ouzel_recording::launch::Choices;
+use std::collections::BTreeSet;
 
 /// Samples that a share is made of, at least. A timer that is no counter of the kernel gives 250 a second.
 const N_LEAST: usize = 200;
@@ -67,6 +68,23 @@ fn twenty_thousand_threads_in_sequence_leave_one_file() {
     let finished = shop.finish("run");
     let archive = &finished.archives[0];
     assert!(archive.n_locations <= 3 && archive.notices.iter().all(|notice| !notice.is_loss), "{archive:?}");
+}
+
+/// A thread that sleeps takes no samples: its calls are recorded, with the path that they are made from.
+#[test]
+fn sleeping_is_recorded_where_it_is_called() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["nap", "20"], 200);
+    assert!(output.status.success(), "{output:?}");
+    let finished = shop.finish("run");
+    assert!(finished.archives[0].notices.iter().all(|notice| !notice.is_loss), "{finished:?}");
+    let sampled = Sampled::read(&shop.path("run"));
+    assert_eq!((sampled.enters["nanosleep"], sampled.enters["usleep"]), (20, 20), "{:?}", sampled.enters);
+    let is_nap =
+        |path: &&Vec<(String, Option<u32>)>| path.iter().map(|(name, _)| name.as_str()).eq(["main", "nap"]);
+    let n_lines = sampled.paths.iter().filter(is_nap).map(|path| path[1].1).collect::<BTreeSet<_>>().len();
+    assert_eq!(n_lines, 1, "{:?}", sampled.paths);
 }
 
 #[test]

@@ -55,6 +55,7 @@ pub(super) fn write(
     let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
     notices.extend(notices::of_ranks(pieces, left_out));
     notices.extend(notices::of_window(pieces, &under_way));
+    notices.extend(notices::of_mpi_threads(pieces));
     notices.extend(notices::of_samples(pieces, &contexts));
     notices.extend(notices::of_counters(pieces));
     let mut properties = Remark::properties(&notices);

@@ -7,6 +7,7 @@ use crate::io;
 use crate::journal::Entry;
 use crate::mpi::functions::functions;
 use crate::openmp::Construct;
+use crate::sleep;
 use ouzel_model::plain_name;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
 use std::collections::{BTreeMap, BTreeSet};
@@ -168,6 +169,9 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
                     if function.moves_data { RegionRole::FileIo } else { RegionRole::FileIoMetadata };
                 region.paradigm = Paradigm::Unknown;
                 return Some((*number, region));
+            }
+            if let Some(name) = sleep::name(*number) {
+                return Some((*number, of_program(name.to_owned(), String::new(), 0)));
             }
             let function = functions().get(*number as usize)?;
             let mut region = of_program(format!("MPI_{}", function.name), String::new(), 0);

@@ -111,6 +111,18 @@ fn without_notice(silent: &[(&Piece, u64)], start_ns: u64) -> Vec<Remark> {
     }
 }
 
+/// How many threads of MPI are not recorded.
+pub(super) fn of_mpi_threads(pieces: &[Piece]) -> Option<Remark> {
+    let entries = pieces.iter().flat_map(|piece| &piece.entries);
+    let n = entries.filter(|entry| **entry == Entry::MpiThread).count();
+    let message = match n {
+        0 => return None,
+        1 => "1 thread that MPI made for itself is not recorded".to_owned(),
+        _ => format!("{n} threads that MPI made for itself are not recorded"),
+    };
+    Some(Remark { is_loss: false, message })
+}
+
 /// What samples do not show, or show less often than was asked for.
 pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Remark> {
     let note = |message: String| Remark { is_loss: false, message };

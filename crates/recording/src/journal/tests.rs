@@ -63,6 +63,7 @@ fn examples() -> Vec<Entry> {
         Entry::CounterReads { n_calls: 3, n_read: 2, n_estimated: 1 },
         Entry::Uncounted { tid: 9 },
         Entry::LeftOut,
+        Entry::MpiThread,
         Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
     ]
 }
