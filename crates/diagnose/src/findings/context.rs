@@ -111,17 +111,28 @@ impl<'a> Context<'a> {
 
     /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.
     pub fn name(&self, path: CallPathId) -> String {
+        if self.is_sleep(path) { self.place(path) } else { self.own_name(path) }
+    }
+
+    fn own_name(&self, path: CallPathId) -> String {
         match self.paths().region(path) {
             Some(region) => short_name(&self.definitions.region(region).name).into_owned(),
             None => crate::NO_REGION.to_owned(),
         }
     }
 
+    /// Whether it is a function of the system that only lets time pass: who calls it says more than its name.
+    fn is_sleep(&self, path: CallPathId) -> bool {
+        let is_pause =
+            |class: Class| (class.family, class.category) == (Family::Pthread, Category::Computation);
+        self.class(path).is_some_and(is_pause) && self.own_name(path).ends_with("sleep")
+    }
+
     /// The places of call paths, with as many callers as it takes to tell them apart.
     pub(crate) fn places(&self, paths: &[CallPathId]) -> Vec<String> {
         let mut places: Vec<String> = paths.iter().map(|&path| self.place(path)).collect();
         // A library call's place has its caller already.
-        let first = |path| if self.place(path) == self.name(path) { 1 } else { 2 };
+        let first = |path| if self.place(path) == self.own_name(path) { 1 } else { 2 };
         for more in 0.. {
             let is_twice = |i: &usize| places.iter().filter(|place| **place == places[*i]).count() > 1;
             let twice: Vec<usize> = (0..paths.len()).filter(is_twice).collect();
@@ -141,8 +152,8 @@ impl<'a> Context<'a> {
         let caller = self.paths().parent(path);
         let is_library = self.class(path).is_some_and(|class| class.family != Family::User);
         match self.paths().region(caller) {
-            Some(_) if is_library => format!("{} in {}", self.name(path), self.name(caller)),
-            _ => self.name(path),
+            Some(_) if is_library => format!("{} in {}", self.own_name(path), self.name(caller)),
+            _ => self.own_name(path),
         }
     }
 

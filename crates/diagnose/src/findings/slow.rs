@@ -50,8 +50,10 @@ pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
     }
     let total: f64 = paths.iter().map(|path| path.middle).sum();
     let is_interrupted = |peer: &usize| {
-        let own = paths.iter().filter(|path| path.is_interrupted(*peer));
-        NEARLY_ALL * total <= own.map(|path| path.middle).sum()
+        let own: Vec<f64> =
+            paths.iter().filter(|path| path.is_interrupted(*peer)).map(|path| path.middle).collect();
+        // Of one path, work that grows at one rank looks the same.
+        2 <= own.len() && NEARLY_ALL * total <= own.iter().sum()
     };
     let interrupted: Vec<usize> = (0..n).filter(is_interrupted).collect();
     if !interrupted.is_empty() && 2 * interrupted.len() < n {

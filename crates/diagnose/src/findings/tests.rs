@@ -257,6 +257,14 @@ fn ranks_that_do_not_run_all_the_time_are_told_as_interrupted() {
 }
 
 #[test]
+fn a_rank_with_more_work_in_one_path_from_some_step_on_is_not_interrupted() {
+    let program = |more: u64| {
+        iterated(move |rank, i| vec![work("relax", if rank == 2 && 7 <= i { 400 * more } else { 400 })])
+    };
+    check(&program(2), &program(1), FindingKind::GrowingImbalance, "relax", "2", 0.06);
+}
+
+#[test]
 fn imbalance_that_rises_is_growing() {
     let extra = |i: u64| if i < 8 { 0 } else { 100 * (i - 7) };
     let faulty = iterated(|rank, i| {
