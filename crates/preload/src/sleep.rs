@@ -5,10 +5,10 @@ use crate::io::{RecordedCall, real};
 use crate::process::sampling;
 use crate::system::keeping_errno;
 use libc::{c_int, c_uint, clockid_t, timespec, useconds_t};
-use ouzel_recording::sleep::SleepCall;
+use ouzel_recording::sleep;
 
-fn recorded<R>(call: SleepCall, real: impl FnOnce() -> R) -> R {
-    let begin = || sampling::is_on().then(|| RecordedCall::of(call.number(), true)).flatten();
+fn recorded<R>(real: impl FnOnce() -> R) -> R {
+    let begin = || sampling::is_on().then(|| RecordedCall::of(sleep::NUMBER, true)).flatten();
     let _begun = keeping_errno(begin);
     real()
 }
@@ -17,21 +17,21 @@ fn recorded<R>(call: SleepCall, real: impl FnOnce() -> R) -> R {
 unsafe extern "C-unwind" fn sleep(seconds: c_uint) -> c_uint {
     let Some(real) = real!(sleep(c_uint) -> c_uint) else { return seconds };
     // SAFETY: the caller's argument.
-    recorded(SleepCall::Seconds, || unsafe { real(seconds) })
+    recorded(|| unsafe { real(seconds) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn usleep(microseconds: useconds_t) -> c_int {
     let Some(real) = real!(usleep(useconds_t) -> c_int) else { return -1 };
     // SAFETY: the caller's argument.
-    recorded(SleepCall::Microseconds, || unsafe { real(microseconds) })
+    recorded(|| unsafe { real(microseconds) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn nanosleep(time: *const timespec, rest: *mut timespec) -> c_int {
     let Some(real) = real!(nanosleep(*const timespec, *mut timespec) -> c_int) else { return -1 };
     // SAFETY: the caller's arguments.
-    recorded(SleepCall::Nanoseconds, || unsafe { real(time, rest) })
+    recorded(|| unsafe { real(time, rest) })
 }
 
 #[unsafe(no_mangle)]
@@ -45,5 +45,5 @@ unsafe extern "C-unwind" fn clock_nanosleep(
         return libc::ENOSYS;
     };
     // SAFETY: the caller's arguments.
-    recorded(SleepCall::OfClock, || unsafe { real(clock, flags, time, rest) })
+    recorded(|| unsafe { real(clock, flags, time, rest) })
 }

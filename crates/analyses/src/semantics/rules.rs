@@ -65,8 +65,8 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     (Pthread, Synchronization, &[r"pthread_barrier_wait|std::barrier.*|std::latch::.*wait.*"]),
     (Pthread, Wait, &[
         r"(pthread_(mutex_(timed|clock)?lock|rwlock_(timed)?(rd|wr)lock|spin_lock|cond_(timed|clock)?wait|",
-        r"join|timedjoin_np)|sem_(timed)?wait|futex(_wait)?|__lll_lock_wait.*|sched_yield|",
-        r"std::(mutex|condition_variable|thread|future).*::(lock|wait.*|join|get))",
+        r"join|timedjoin_np)|sem_(timed)?wait|futex(_wait)?|__lll_lock_wait.*|sched_yield|usleep|",
+        r"nanosleep|sleep|std::(mutex|condition_variable|thread|future).*::(lock|wait.*|join|get))",
     ]),
     (PosixIo, Computation, &[
         r"(__)?(libc_)?(read|write|pread(64|v)?|pwrite(64|v)?|readv|writev|open(64|at)?|close|fsync|",
@@ -93,6 +93,5 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     ]),
     (Nccl, Computation, &[r"(p?nccl|rccl)[A-Z].*"]),
     (CudaHip, Computation, &[r"(cu|cuda|hip)[A-Z].*"]),
-    // Who sleeps for a time of its own choice waits for nobody.
-    (Pthread, Computation, &[r"pthread_.*|u?sleep|(clock_)?nanosleep"]),
+    (Pthread, Computation, &[r"pthread_.*"]),
 ];

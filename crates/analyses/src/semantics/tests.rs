@@ -56,8 +56,6 @@ fn names_say_what_a_region_means() {
         ("cudaStreamSynchronize", Wait, Family::CudaHip),
         ("pthread_create", Computation, Family::Pthread),
         ("sem_wait", Wait, Family::Pthread),
-        ("usleep", Computation, Family::Pthread),
-        ("clock_nanosleep", Computation, Family::Pthread),
         ("fwrite", Computation, Family::PosixIo),
         ("rewrite", Computation, Family::User),
         ("curl", Computation, Family::User),

@@ -111,7 +111,13 @@ impl<'a> Context<'a> {
 
     /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.
     pub fn name(&self, path: CallPathId) -> String {
-        if self.is_sleep(path) { self.place(path) } else { self.own_name(path) }
+        let own = self.own_name(path);
+        // Who sleeps says more: what `ouzel record` calls so has no code of its own.
+        if own == "[sleeping]" {
+            format!("{own} in {}", self.own_name(self.paths().parent(path)))
+        } else {
+            own
+        }
     }
 
     fn own_name(&self, path: CallPathId) -> String {
@@ -119,13 +125,6 @@ impl<'a> Context<'a> {
             Some(region) => short_name(&self.definitions.region(region).name).into_owned(),
             None => crate::NO_REGION.to_owned(),
         }
-    }
-
-    /// Whether it is a function of the system that only lets time pass: who calls it says more than its name.
-    fn is_sleep(&self, path: CallPathId) -> bool {
-        let is_pause =
-            |class: Class| (class.family, class.category) == (Family::Pthread, Category::Computation);
-        self.class(path).is_some_and(is_pause) && self.own_name(path).ends_with("sleep")
     }
 
     /// The places of call paths, with as many callers as it takes to tell them apart.
@@ -152,8 +151,8 @@ impl<'a> Context<'a> {
         let caller = self.paths().parent(path);
         let is_library = self.class(path).is_some_and(|class| class.family != Family::User);
         match self.paths().region(caller) {
-            Some(_) if is_library => format!("{} in {}", self.own_name(path), self.name(caller)),
-            _ => self.own_name(path),
+            Some(_) if is_library => format!("{} in {}", self.name(path), self.name(caller)),
+            _ => self.name(path),
         }
     }
 

@@ -170,8 +170,8 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
                 region.paradigm = Paradigm::Unknown;
                 return Some((*number, region));
             }
-            if let Some(name) = sleep::name(*number) {
-                return Some((*number, of_program(name.to_owned(), String::new(), 0)));
+            if *number as usize == sleep::NUMBER {
+                return Some((*number, of_program(sleep::NAME.to_owned(), String::new(), 0)));
             }
             let function = functions().get(*number as usize)?;
             let mut region = of_program(format!("MPI_{}", function.name), String::new(), 0);

@@ -201,7 +201,7 @@ impl AcceleratorsOutput {
         let is_copy_lost = |(_, copies): &(CallPathId, Vec<(usize, usize)>)| {
             let changes = copies_beside(replay, copies);
             let without_waiting = LengthChanges { beside: Vec::new(), ..changes.clone() };
-            gain(&without_waiting) * CALLER_EXPLAINS_MORE.0 < gain(&changes) * CALLER_EXPLAINS_MORE.1
+            2 * gain(&without_waiting) < gain(&changes)
         };
         most(of_path, |copies| copies.iter().map(|&it| copied(replay, it)).sum())
             .into_iter()
