@@ -83,7 +83,7 @@ pub use samples::{
     CallSite, InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext,
     SampledContexts, SampledFrame,
 };
-pub use short_names::{plain_name, short_name};
+pub use short_names::{SLEEPING, plain_name, short_name};
 pub use sink::EventSink;
 pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};

@@ -2,6 +2,10 @@
 
 use std::borrow::Cow;
 
+/// The region of calls that sleep, as `ouzel record` writes it: not the name of a function, as those of `nanosleep` and its
+/// kin are taken for waiting for other threads, which is not known of a program that calls them itself.
+pub const SLEEPING: &str = "[sleeping]";
+
 /// The name of a C++ function without its result, parameters and template arguments; any other name as it is.
 ///
 /// `void Foo::bar<int>(double*, int) const` becomes `Foo::bar<…>`.

@@ -2,9 +2,7 @@
 
 use crate::io;
 
-/// The name of their region. It is not that of a function: those of `nanosleep` and its kin are taken for waiting for
-/// other threads, which is not known of a program that calls them itself.
-pub const NAME: &str = "[sleeping]";
+pub use ouzel_model::SLEEPING as NAME;
 
 /// The number of their region.
 pub const NUMBER: usize = io::END;

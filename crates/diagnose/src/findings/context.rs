@@ -15,8 +15,8 @@ use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::units::counted;
 use ouzel_model::{
-    CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, Ticks, TimeRange, short_name,
-    units,
+    CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, SLEEPING, Ticks, TimeRange,
+    short_name, units,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,12 +112,8 @@ impl<'a> Context<'a> {
     /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.
     pub fn name(&self, path: CallPathId) -> String {
         let own = self.own_name(path);
-        // Who sleeps says more: what `ouzel record` calls so has no code of its own.
-        if own == "[sleeping]" {
-            format!("{own} in {}", self.own_name(self.paths().parent(path)))
-        } else {
-            own
-        }
+        // Who sleeps says more.
+        if own == SLEEPING { format!("{own} in {}", self.own_name(self.paths().parent(path))) } else { own }
     }
 
     fn own_name(&self, path: CallPathId) -> String {

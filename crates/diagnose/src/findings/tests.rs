@@ -265,6 +265,28 @@ fn a_rank_with_more_work_in_one_path_from_some_step_on_is_not_interrupted() {
 }
 
 #[test]
+fn findings_in_calls_that_sleep_name_the_caller() {
+    // As `ouzel record` shows a program that emulates its work.
+    let late = |rank: usize| if rank == 2 { 90 } else { 50 };
+    let text: String = (0..8)
+        .map(|rank| {
+            let steps: String = (0..20)
+                .map(|i| {
+                    let (start, end) = (100 * i, 100 * i + late(rank));
+                    let (leave, all) = (100 * i + 95, 100 * i + 100);
+                    format!(
+                        ", enter relax @{start}, enter [sleeping] @{start}, leave @{end}, leave @{end}, enter MPI_Barrier @{end}, collective barrier @{leave}, leave @{all}"
+                    )
+                })
+                .collect();
+            format!("{rank}: enter main @0{steps}, leave @2000\n")
+        })
+        .collect();
+    let found = report(&ToyTrace::new(&text));
+    assert_eq!(found.findings[0].title, "Load imbalance in [sleeping] in relax: rank 2");
+}
+
+#[test]
 fn imbalance_that_rises_is_growing() {
     let extra = |i: u64| if i < 8 { 0 } else { 100 * (i - 7) };
     let faulty = iterated(|rank, i| {
