@@ -63,6 +63,8 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
     pixel: async (rank, time_ns) => {
       await settled();
       const { store, view } = await parts;
+      // The first look at a tile asks for its shares.
+      if (pixelOf(store, view, rank, time_ns)?.category === null) await settled();
       return pixelOf(store, view, rank, time_ns);
     },
     frames: async (n) => frames((await parts).view, n),
@@ -84,10 +86,9 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
 }
 
 async function firstPicture({ store, view }: { store: Store; view: TimelineView }): Promise<void> {
-  while (!store.profileOnly && !store.tiles.get({ level: store.tiles.coarsest, tile: 0, block: 0 })) {
-    view.invalidate();
-    await sleep(15);
-  }
+  // Some rows have nothing to show, and some traces have no other ones.
+  const isEmpty = () => store.status.value?.tiles.complete === true && view.settled;
+  while (!store.profileOnly && !store.tiles.hasFirst && !isEmpty()) await sleep(15);
   view.render();
 }
 
@@ -96,8 +97,8 @@ function pixelOf(store: Store, view: TimelineView, rank: number, time_ns: number
   const pixel = row === null ? null : view.pixel(row, time_ns);
   if (!pixel) return null;
   if (pixel.path === NOTHING) return { call_path: null, category: null, time_ns: pixel.time_ns };
-  const most = pixel.shares.indexOf(Math.max(...pixel.shares));
-  return { call_path: store.paths.names(view.displayed(pixel.path)), category: store.meta.categories[most]?.name ?? "other", time_ns: pixel.time_ns };
+  const category = pixel.shares && (store.meta.categories[pixel.shares.indexOf(Math.max(...pixel.shares))]?.name ?? "other");
+  return { call_path: store.paths.names(view.displayed(pixel.path)), category, time_ns: pixel.time_ns };
 }
 
 /** Ranks of each row; a closed band of a cluster has all of its ranks. */

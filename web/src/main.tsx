@@ -27,12 +27,15 @@ async function found(): Promise<{ source: DataSource; hash?: string }> {
 
 async function start(): Promise<void> {
   const { source, hash } = await found();
+  // Both at once: over a slow line, each way there and back counts.
+  const status = source.status(0);
+  status.catch(() => undefined);
   const meta = await source.meta();
   const store = new Store(source, meta, pending);
   if (hash !== undefined) store.set(fromHash(hash));
   document.title = `${meta.name} – Ouzel`;
   render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
-  void store.follow();
+  void store.follow(status);
 }
 
 start().catch((error: unknown) => {

@@ -59,7 +59,7 @@ export async function readTruth(program, trace, rename = (name) => name) {
   const pathOf = (parent, region) => {
     if (!ids.has(region)) {
       ids.set(region, regions.length);
-      regions.push({ id: regions.length, name: rename(region), short: region, file: null, line: null, role: "", category: categoryOf(region) });
+      regions.push({ id: regions.length, name: rename(region), category: categoryOf(region) });
     }
     const key = `${parent}/${region}`;
     if (!known.has(key)) known.set(key, paths.push([parent, ids.get(region)]) - 1);
@@ -122,32 +122,51 @@ export function heaviest(paths, sums) {
   }
 }
 
-function picture(truth, rows, bins) {
+function picture(truth, rows, bins, withShares = true) {
   const n = rows.length * bins.length;
   const bytes = Buffer.alloc(8 + 8 * n);
-  bytes.write("OZT1");
+  bytes.write("OZT2");
   bytes.writeUInt16LE(rows.length, 4);
   bytes.writeUInt16LE(bins.length, 6);
   rows.forEach((row, r) => bins.forEach(([from, to], b) => {
     const sums = timeIn(truth.rows[row], from, to);
     const at = r * bins.length + b;
-    bytes.writeUInt32LE(heaviest(truth.paths, sums), 8 + 4 * at);
+    const path = heaviest(truth.paths, sums);
+    for (let plane = 0; plane < 4; plane += 1) bytes[8 + plane * n + at] = (path >>> (8 * plane)) & 0xff;
     for (const [path, time] of sums) {
       const plane = path === NOTHING ? 4 : truth.regions[truth.paths[path][1]].category;
       if (plane < 4) bytes[8 + 4 * n + plane * n + at] = Math.min(255, bytes[8 + 4 * n + plane * n + at] + Math.round((255 * time) / (to - from)));
     }
   }));
-  return bytes;
+  return withShares ? bytes : bytes.subarray(0, 8 + 4 * n);
+}
+
+/** Locations as the server sends them: columns, numbers as differences to those before. */
+function columnsOf(locations) {
+  const steps = (numbers) => {
+    let last = 0;
+    return numbers.map((number) => { if (number === null) return null; const step = number - last; last = number; return step; });
+  };
+  const column = (key) => locations.map((location) => location[key]);
+  return { id: steps(column("id")), rank: steps(column("rank")), name: column("name"), kind: column("kind"), parent_row: steps(column("parent_row")) };
+}
+
+/** The document about a run with its locations as objects. */
+export function expanded(meta) {
+  const sums = (steps) => { let at = 0; return steps.map((step) => (step === null ? null : (at += step))); };
+  const { id, rank, name, kind, parent_row } = meta.locations;
+  const [ids, ranks, parents] = [id, rank, parent_row].map(sums);
+  return { ...meta, locations: name.map((each, row) => ({ id: ids[row], rank: ranks[row], name: each, kind: kind[row], parent_row: parents[row] })) };
 }
 
 function metaOf(truth, trace) {
   const end = truth.info.end_ns;
   const bin0 = Math.max(1, 2 ** Math.ceil(Math.log2(end / 4096)));
   const n_levels = Math.max(1, Math.ceil(Math.log2(end / bin0 / 256)) + 1);
-  const locations = truth.info.locations.map((l) => ({ id: l.location, rank: l.rank, name: l.name, process: l.group, kind: l.kind === "accelerator_stream" ? "stream" : l.kind === "metric" ? "metric" : "thread", parent_row: null }));
+  const locations = truth.info.locations.map((l) => ({ id: l.location, rank: l.rank, name: l.name, kind: l.kind === "accelerator_stream" ? "stream" : l.kind === "metric" ? "metric" : "thread", parent_row: null }));
   return {
     version: "test", name: trace.split("/").slice(-2).join("/"), format: truth.info.format, fingerprint: "test", time_ns: [0, end], n_locations: locations.length, locations,
-    regions: truth.regions, categories: CATEGORIES, orders: { rank: locations.map((_, i) => i) }, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { exact: true, profile_only: truth.info.profile_only === true }, runs: [trace],
+    regions: truth.regions, categories: CATEGORIES, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { exact: true, profile_only: truth.info.profile_only === true }, runs: [trace],
   };
 }
 
@@ -157,13 +176,13 @@ export async function serve({ program, trace, rename, port = 0 }) {
   const meta = metaOf(truth, trace);
   const log = [];
   const routes = {
-    meta: () => meta,
+    meta: () => ({ ...meta, locations: columnsOf(meta.locations) }),
     status: (q) => (q.since === "1" ? new Promise((done) => setTimeout(() => done(STATUS), 2000).unref()) : STATUS),
     "call-paths": (q) => ({ call_paths: truth.paths.slice(Number(q.from)) }),
     tile: (q) => {
       const ns = meta.tiles.bin0_ns * 2 ** Number(q.level);
       const rows = truth.rows.map((_, i) => i).slice(64 * q.block, 64 * q.block + 64);
-      return picture(truth, rows, Array.from({ length: 256 }, (_, i) => [(256 * q.tile + i) * ns, (256 * q.tile + i + 1) * ns]));
+      return picture(truth, rows, Array.from({ length: 256 }, (_, i) => [(256 * q.tile + i) * ns, (256 * q.tile + i + 1) * ns]), q.shares === "1");
     },
     exact: (q) => {
       const [first, last] = q.rows.split("-").map(Number);

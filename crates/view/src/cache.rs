@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::news::News;
     use crate::routes::make_tiles;
-    use crate::store::TileStore;
+    use crate::store::{TileStore, Wanted};
     use ouzel::model::{Filter, LocationId};
     use std::sync::Arc;
 
@@ -205,10 +205,11 @@ mod tests {
 
     /// The regions of the call path and the shares of each bin: numbers of call paths differ from pass to pass.
     fn shown(store: &TileStore, level: u32, tile: u64) -> Vec<(Vec<i64>, Vec<u8>)> {
-        let (paths, bytes) = (store.call_paths(0), store.tile(level, tile, 0).unwrap());
+        let (paths, bytes) = (store.call_paths(0), store.tile(Wanted::whole(level, tile, 0)).unwrap());
         let n_bins = (bytes.len() - 8) / 8;
         let bin = |at: usize| {
-            let mut path = i64::from(u32::from_le_bytes(bytes[8 + 4 * at..][..4].try_into().unwrap()));
+            let id = [0, 1, 2, 3].map(|byte| bytes[8 + byte * n_bins + at]);
+            let mut path = i64::from(u32::from_le_bytes(id));
             let mut regions = Vec::new();
             while let Some(&(caller, region)) = usize::try_from(path).ok().and_then(|path| paths.get(path)) {
                 regions.push(region);

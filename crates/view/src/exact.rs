@@ -4,7 +4,7 @@
 //! the end of the stretch, and is cancelled when nobody waits for it.
 
 use crate::meta::{TILE_BINS, TILE_ROWS};
-use crate::store::{TileStore, encoded};
+use crate::store::{TileStore, Wanted, encoded};
 use ouzel::engine::Progress;
 use ouzel::model::{CallPathId, CallPathTree, Filter, LocationId, RankSet, RegionId, Ticks};
 use ouzel::{Options, Trace};
@@ -35,7 +35,7 @@ impl Sink for Stretch {
 pub(crate) fn tile(
     (trace, tiles, store): (&Trace, Tiles, &Arc<TileStore>),
     rows: &[LocationId],
-    (level, tile): (u32, u64),
+    Wanted { level, tile, parts, known, .. }: Wanted,
     progress: &Progress,
 ) -> Result<Vec<u8>, String> {
     let definitions = trace.definitions();
@@ -53,8 +53,9 @@ pub(crate) fn tile(
     let options = Options { filter, progress: Some(progress), ..Options::default() };
     trace.ask(tiles, &options).map_err(|error| error.to_string())?;
     let found = sink.rows.lock().unwrap_or_else(PoisonError::into_inner);
-    let bins = rows.iter().take(TILE_ROWS).flat_map(|id| {
-        let (row, span) = (found.get(id), store.span(*id));
+    let bins = rows.iter().take(TILE_ROWS).enumerate().flat_map(|(at, id)| {
+        let is_wanted = known >> at & 1 == 0;
+        let (row, span) = (found.get(id).filter(|_| is_wanted), store.span(*id).filter(|_| is_wanted));
         (first..first.saturating_add(TILE_BINS as u64)).map(move |at| {
             let bin = row.map(|row| row.bin(level, at));
             let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
@@ -69,5 +70,5 @@ pub(crate) fn tile(
             }
         })
     });
-    Ok(encoded(rows.len().min(TILE_ROWS), TILE_BINS, &bins.collect::<Vec<_>>()))
+    Ok(encoded(rows.len().min(TILE_ROWS), TILE_BINS, &bins.collect::<Vec<_>>(), parts))
 }

@@ -6,16 +6,15 @@ use crate::messages;
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles, tile_of};
 use crate::run::{Answers, Ask, Refusal, Run};
-use crate::store::TileStore;
+use crate::server::reply::packed;
+use crate::store::{TileStore, Wanted};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
-use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel::engine::Progress;
 use ouzel::model::{Filter, units};
 use serde_json::{Value, json};
-use std::io::Write as _;
 use std::sync::Arc;
 
 /// Where the page holds its data.
@@ -221,10 +220,10 @@ impl Filling {
     /// Tiles of a level; `false` if they have no room, or cannot be read.
     fn level(&mut self, viewed: &Viewed, of: (&Trace, &Arc<TileStore>), keys: &[TileKey]) -> bool {
         for &(level, tile, block) in keys {
-            match tile_of(viewed, of, (level, tile, block), &Progress::default()) {
+            match tile_of(viewed, of, Wanted::whole(level, tile, block), &Progress::default()) {
                 Ok(Some(bytes)) => {
                     let key = format!("api/tile?level={level}&tile={tile}&block={block}");
-                    let text = format!("\"{}\"", BASE64.encode(packed(&bytes)));
+                    let text = format!("\"{}\"", BASE64.encode(packed(&bytes, Compression::best())));
                     if self.put(&key, &text, self.room).is_err() {
                         return false;
                     }
@@ -260,12 +259,6 @@ fn keys(level: u32, (from, to): (u64, u64), n_rows: usize) -> Vec<TileKey> {
         .flat_map(|tile| (0..n_rows.div_ceil(TILE_ROWS)).map(move |block| (level, tile, block)))
         .take(MOST_TILES)
         .collect()
-}
-
-/// Compressed, or as it is if that fails: the page reads both.
-fn packed(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).unwrap_or_else(|_| bytes.to_vec())
 }
 
 /// JSON without space between its words, and without `<`, which could end the element that holds it.

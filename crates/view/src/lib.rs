@@ -10,12 +10,12 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-mod asked;
 mod assets;
 mod cache;
 mod exact;
 mod file;
 mod fine;
+mod kept;
 mod messages;
 mod meta;
 mod news;

@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use ouzel::analyses::semantics::{Category, Class, Family, Semantics};
-use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Region, RegionId, short_name};
+use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Region, RegionId};
 use ouzel_plot::colour::{self, Colour};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -81,25 +81,21 @@ impl Rows {
 struct MetaRegion<'a> {
     id: usize,
     name: &'a str,
-    short: String,
-    file: Option<&'a str>,
-    line: Option<u32>,
-    role: &'static str,
     category: u8,
-    colour: String,
 }
 
 fn region<'a>(at: usize, region: &'a Region, class: Class) -> MetaRegion<'a> {
-    MetaRegion {
-        id: at,
-        name: &region.name,
-        short: short_name(&region.name).into_owned(),
-        file: region.file.as_deref(),
-        line: region.line,
-        role: region.role.as_str(),
-        category: category(class),
-        colour: colour::of_region(&region.name, class).css(),
-    }
+    MetaRegion { id: at, name: &region.name, category: category(class) }
+}
+
+/// Each number as its difference to the one before, from 0 on: those of 100,000 rows that count up take a kilobyte.
+fn steps(numbers: impl Iterator<Item = Option<u64>>) -> Vec<Option<i128>> {
+    let mut last = 0;
+    let mut step = |number: u64| {
+        let before = std::mem::replace(&mut last, i128::from(number));
+        i128::from(number) - before
+    };
+    numbers.map(|number| number.map(&mut step)).collect()
 }
 
 fn kind(kind: LocationKind) -> &'static str {
@@ -135,9 +131,8 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
                 "format": profile.format().as_str(),
                 "fingerprint": format!("{:032x}", profile.fingerprint()),
                 "n_locations": definitions.locations.len(),
-                "locations": [],
+                "locations": {"id": [], "rank": [], "name": [], "kind": [], "parent_row": []},
                 "regions": [],
-                "orders": {"rank": []},
                 "abilities": {
                     "messages": false, "collectives": false, "counters": false,
                     "topology": !profile.topologies().is_empty(), "profile_only": true,
@@ -156,22 +151,14 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
     let parents = rows.parents(definitions);
-    let locations: Vec<Value> = rows
-        .locations
-        .iter()
-        .zip(&parents)
-        .map(|(&id, parent)| {
-            let location = definitions.location(id);
-            json!({
-                "id": location.native_id,
-                "rank": location.rank.map(|rank| rank.0),
-                "name": &*location.name,
-                "process": &*definitions.location_groups[location.group.index()].name,
-                "kind": kind(location.kind),
-                "parent_row": parent,
-            })
-        })
-        .collect();
+    let of_rows = || rows.locations.iter().map(|&id| definitions.location(id));
+    let locations = json!({
+        "id": steps(of_rows().map(|location| Some(location.native_id))),
+        "rank": steps(of_rows().map(|location| location.rank.map(|rank| u64::from(rank.0)))),
+        "name": of_rows().map(|location| &*location.name).collect::<Vec<_>>(),
+        "kind": of_rows().map(|location| kind(location.kind)).collect::<Vec<_>>(),
+        "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
+    });
     let regions: Vec<MetaRegion<'_>> = definitions
         .regions
         .iter()
@@ -195,7 +182,6 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         "n_events": n_events,
         "locations": locations,
         "regions": regions,
-        "orders": {"rank": (0..rows.locations.len()).collect::<Vec<_>>()},
         "abilities": {
             "messages": has_ranks, "collectives": has_ranks,
             "counters": !definitions.metrics.is_empty(),

@@ -23,6 +23,8 @@ pub(crate) struct Known {
     pub bin0_ns: f64,
     /// Levels of tiles.
     pub n_levels: u32,
+    /// The finest level that all rows have. Tiles of it and of coarser ones stay as they are when the pass is over.
+    pub finest_of_all: u32,
     /// What went wrong: texts for people.
     pub notices: Vec<String>,
 }
@@ -64,13 +66,14 @@ impl News {
             end_ns,
             bin0_ns,
             n_levels,
+            finest_of_all,
             notices,
         } = self.known();
         json!({
             "generation": generation,
             "tiles": {
                 "done": n_done, "total": n_all, "complete": is_complete, "bin0_ns": bin0_ns, "n_levels": n_levels,
-                "blocks": n_done_of_blocks,
+                "blocks": n_done_of_blocks, "finest": finest_of_all,
             },
             "time_ns": [0, end_ns],
             "call_paths_known": n_call_paths,

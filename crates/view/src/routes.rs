@@ -1,16 +1,17 @@
 //! What each path below the token answers.
 
-use crate::asked::AskedBefore;
 use crate::assets::Assets;
 use crate::cache::TileCache;
 use crate::exact;
+use crate::kept::KeptAnswers;
 use crate::messages;
 use crate::meta::{self, Rows};
 use crate::news::News;
 use crate::query::Query;
 use crate::run::{Answers, Ask, Refusal, Run};
-use crate::server::reply::Reply;
-use crate::store::TileStore;
+use crate::server::reply::{Reply, packed};
+use crate::store::{Parts, TileStore, Wanted};
+use flate2::Compression;
 use hyper::StatusCode;
 use hyper::body::Bytes;
 use ouzel::analyses::semantics::Semantics;
@@ -24,6 +25,11 @@ use std::time::Duration;
 
 /// More messages than these are no arrows: nobody could tell them apart.
 pub(crate) const MAX_ARROWS: u64 = 2000;
+
+/// Most bytes of answers that are kept: some hundred of the usual size.
+const ANSWERS_BYTES: usize = 64 << 20;
+/// Most bytes of compressed tiles that are kept: thousands of them.
+const TILES_BYTES: usize = 16 << 20;
 
 /// A request that was admitted.
 #[derive(Debug)]
@@ -50,7 +56,10 @@ pub(crate) struct Routes {
     pub assets: Assets,
     pub runs: Vec<Viewed>,
     pub answers: Arc<dyn Answers>,
-    pub asked: AskedBefore,
+    /// By their questions.
+    asked: KeptAnswers,
+    /// Compressed tiles, by where they are, once they do not change any more.
+    tiles: KeptAnswers,
 }
 
 impl Routes {
@@ -76,7 +85,8 @@ impl Routes {
             Viewed { run, rows, news, tiles }
         };
         let runs = runs.into_iter().map(viewed).collect();
-        Routes { assets: Assets::new(), runs, answers, asked: AskedBefore::default() }
+        let (asked, tiles) = (KeptAnswers::new(ANSWERS_BYTES), KeptAnswers::new(TILES_BYTES));
+        Routes { assets: Assets::new(), runs, answers, asked, tiles }
     }
 
     /// Makes the tiles of all traces, one after the other, on threads of their own.
@@ -121,24 +131,38 @@ impl Routes {
     fn tile(&self, query: Query<'_>, progress: &Progress) -> Result<Reply, String> {
         let number = |name| query.number(name, None);
         let (level, tile, block) = (number("level")?, number("tile")?, number("block")?);
+        let parts = match query.number("shares", Some(0))? {
+            0 => Parts::Paths,
+            _ => Parts::PathsAndShares,
+        };
+        let known = query.number("known", Some(0))?;
         let viewed = self.viewed(query)?;
         let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else {
             return Err("a profile has no times".to_owned());
         };
-        let found = match (u32::try_from(level), usize::try_from(block)) {
-            (Ok(level), Ok(block)) => match tile_of(viewed, (trace, store), (level, tile, block), progress) {
-                Ok(found) => found,
-                Err(error) => return Ok(Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error)),
-            },
-            _ => None,
+        let (Ok(level), Ok(block)) = (u32::try_from(level), usize::try_from(block)) else {
+            return Ok(Reply::status(StatusCode::NO_CONTENT));
+        };
+        let wanted = Wanted { level, tile, block, parts, known };
+        let made = || match tile_of(viewed, (trace, store), wanted, progress) {
+            Ok(Some(bytes)) => Ok(packed(&bytes, Compression::fast())),
+            Ok(None) => Err(None),
+            Err(error) => Err(Some(error)),
+        };
+        let stays = viewed.news.known().is_complete && known == 0;
+        let found = match stays {
+            true => self.tiles.answer(format!("{:?} {wanted:?}", query.text("run")), made),
+            false => made().map(Arc::from),
         };
         Ok(match found {
-            // Under the number of its generation it may be kept: the next one has another address.
-            Some(bytes) if query.text("g").is_some() => {
-                Reply::of("application/octet-stream", bytes).forever()
+            Ok(bytes) => {
+                let reply =
+                    Reply { is_packed: true, ..Reply::of("application/octet-stream", bytes.to_vec()) };
+                // Under the number of its generation it may be kept: the next one has another address.
+                if query.text("g").is_some() { reply.forever() } else { reply }
             }
-            Some(bytes) => Reply::of("application/octet-stream", bytes),
-            None => Reply::status(StatusCode::NO_CONTENT),
+            Err(None) => Reply::status(StatusCode::NO_CONTENT),
+            Err(Some(error)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error),
         })
     }
 
@@ -197,7 +221,8 @@ impl Routes {
         if let Some(missing) = ask.others.iter().chain([&ask.run]).find(|&&run| self.runs.len() <= run) {
             return Err(format!("there is no run {missing}"));
         }
-        Ok(match self.asked.answer(&ask, || self.answers.ask(&ask, progress)) {
+        let key = serde_json::to_string(&ask).map_err(|error| error.to_string())?;
+        Ok(match self.asked.answer(key, || self.answers.ask(&ask, progress)) {
             Ok(bytes) => Reply::of("application/json", bytes.to_vec()),
             Err(Refusal::Question(message)) => Reply::error(StatusCode::BAD_REQUEST, &message),
             Err(Refusal::Run(message)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &message),
@@ -205,23 +230,23 @@ impl Routes {
     }
 }
 
-/// A tile by its level, its number along time and its block of rows; `None` if there is none yet.
+/// A tile; `None` if there is none yet.
 ///
 /// # Errors
 /// Why the events of a fine tile cannot be read, for people.
 pub(crate) fn tile_of(
     viewed: &Viewed,
     (trace, store): (&Trace, &Arc<TileStore>),
-    (level, tile, block): (u32, u64, usize),
+    wanted: Wanted,
     progress: &Progress,
 ) -> Result<Option<Vec<u8>>, String> {
     // While the pass runs, coarse bins are what there is.
-    if !viewed.news.known().is_complete || !store.is_coarse(level, block) {
-        return Ok(store.tile(level, tile, block));
+    if !viewed.news.known().is_complete || !store.is_coarse(wanted.level, wanted.block) {
+        return Ok(store.tile(wanted));
     }
     let rows: Vec<LocationId> =
-        viewed.rows.locations.chunks(meta::TILE_ROWS).nth(block).unwrap_or_default().to_vec();
-    exact::tile((trace, tiles_of(trace), store), &rows, (level, tile), progress).map(Some)
+        viewed.rows.locations.chunks(meta::TILE_ROWS).nth(wanted.block).unwrap_or_default().to_vec();
+    exact::tile((trace, tiles_of(trace), store), &rows, wanted, progress).map(Some)
 }
 
 /// The tiles of a trace, by the categories of its regions.

@@ -21,6 +21,36 @@ const MEMORY_BYTES: usize = 96 << 20;
 /// Bins of the finest level of a row in memory: fewer are not worth a read, more show nothing on a screen.
 const N_BINS_IN_MEMORY: std::ops::RangeInclusive<usize> = 64..=4096;
 
+/// Which tile, and what of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// Bins of 2^level ticks.
+    pub level: u32,
+    /// Its number along time.
+    pub tile: u64,
+    /// Its block of rows.
+    pub block: usize,
+    pub parts: Parts,
+    /// Rows of the block that the asker has, the first one in the lowest bit: they come empty.
+    pub known: u64,
+}
+
+/// What each bin of a tile has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parts {
+    /// All that a picture needs.
+    Paths,
+    /// With the shares of categories, ten times as much on the wire: for who points at a bin.
+    PathsAndShares,
+}
+
+impl Wanted {
+    /// Everything of a tile.
+    pub fn whole(level: u32, tile: u64, block: usize) -> Wanted {
+        Wanted { level, tile, block, parts: Parts::PathsAndShares, known: 0 }
+    }
+}
+
 /// The tiles that are known.
 #[derive(Debug)]
 pub(crate) struct TileStore {
@@ -135,8 +165,9 @@ impl TileStore {
         (from.min(inner.tree.len())..inner.tree.len()).map(entry).collect()
     }
 
-    /// A tile of level `level` (bins of 2^level ticks) as the page reads it; `None` if there is none.
-    pub fn tile(&self, level: u32, tile: u64, block: usize) -> Option<Vec<u8>> {
+    /// A tile as the page reads it; `None` if there is none.
+    pub fn tile(&self, wanted: Wanted) -> Option<Vec<u8>> {
+        let Wanted { level, tile, block, parts, known } = wanted;
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let first_row = block.checked_mul(TILE_ROWS)?;
         let rows = inner.tiles.get(first_row..)?;
@@ -144,11 +175,11 @@ impl TileStore {
         let first = tile.checked_mul(TILE_BINS as u64)?;
         let is_there = 63 >= level && rows.iter().any(Option::is_some);
         is_there.then(|| {
-            let bins = rows.iter().flat_map(|row| match row {
-                Some(row) => self.bins(row, level, first),
-                None => vec![None; TILE_BINS],
+            let bins = rows.iter().enumerate().flat_map(|(at, row)| match row {
+                Some(row) if known >> at & 1 == 0 => self.bins(row, level, first),
+                _ => vec![None; TILE_BINS],
             });
-            encoded(rows.len(), TILE_BINS, &bins.collect::<Vec<_>>())
+            encoded(rows.len(), TILE_BINS, &bins.collect::<Vec<_>>(), parts)
         })
     }
 
@@ -255,12 +286,14 @@ impl TileStore {
         let last = tiles.iter().flatten().map(|row| row.coarse.span().1).max().unwrap_or_default();
         let end = end.max(last);
         let n_call_paths = tree.len();
+        let finest_of_all = tiles.iter().flatten().map(Row::finest).max().unwrap_or(0);
         *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles, end };
         self.news.change(|known| {
             known.n_done = n_rows;
             known.n_call_paths = n_call_paths;
             known.end_ns = self.end_ns(end);
             known.n_levels = n_levels(end);
+            known.finest_of_all = finest_of_all;
             known.notices = notices;
             known.is_complete = true;
         });
@@ -289,18 +322,21 @@ fn n_levels(end: Ticks) -> u32 {
     (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1
 }
 
-/// `OZT1`, rows, bins, call paths row by row, then a plane of each share.
-pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>]) -> Vec<u8> {
+/// `OZT2`, rows, bins, a plane of each byte of call paths, the lowest first, then a plane of each share, if wanted.
+/// Planes of higher bytes have hardly more than one value: compressed, they take nothing.
+pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>], parts: Parts) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(8 + bins.len() * (4 + N_SHARES));
-    bytes.extend(b"OZT1");
+    bytes.extend(b"OZT2");
     bytes.extend((n_rows as u16).to_le_bytes());
     bytes.extend((n_bins as u16).to_le_bytes());
-    for bin in bins {
-        let path = bin.and_then(Bin::call_path).map_or(NOTHING, |path| path.0);
-        bytes.extend(path.to_le_bytes());
+    let path = |bin: &Option<Bin>| bin.and_then(Bin::call_path).map_or(NOTHING, |path| path.0).to_le_bytes();
+    for at in 0..size_of::<u32>() {
+        bytes.extend(bins.iter().map(|bin| path(bin)[at]));
     }
-    for share in 0..N_SHARES {
-        bytes.extend(bins.iter().map(|bin| bin.map_or(0, |bin| bin.shares[share])));
+    if parts == Parts::PathsAndShares {
+        for share in 0..N_SHARES {
+            bytes.extend(bins.iter().map(|bin| bin.map_or(0, |bin| bin.shares[share])));
+        }
     }
     bytes
 }
@@ -310,6 +346,7 @@ impl Sink for TileStore {
         let Some(&row) = self.rows.get(&location) else { return };
         let end = tiles.span().1;
         let tiles = self.row(self.renumbered(tiles, paths));
+        let finest = tiles.finest();
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
             inner.tiles[row] = Some(tiles);
@@ -325,6 +362,7 @@ impl Sink for TileStore {
             known.n_call_paths = n_call_paths;
             known.end_ns = known.end_ns.max(end_ns);
             known.n_levels = known.n_levels.max(n_levels);
+            known.finest_of_all = known.finest_of_all.max(finest);
         });
     }
 
@@ -354,18 +392,18 @@ mod tests {
         let trace = ToyTrace::new("0: enter a @0, enter b @2, leave @4, leave @8\n1: enter b @0, leave @4");
         let news = Arc::<News>::default();
         let store = Arc::new(TileStore::new(&[LocationId(1), LocationId(0)], 1.0, Arc::clone(&news)));
-        assert_eq!(store.tile(0, 0, 0), None);
+        assert_eq!(store.tile(Wanted::whole(0, 0, 0)), None);
         run(&trace, Tiles::new(vec![0; 8].into()).into_sink(store.clone()));
         let known = news.known();
         assert_eq!((known.n_done, known.n_all, known.end_ns, known.n_call_paths), (2, 2, 8, 4));
         let paths = store.call_paths(0);
         assert_eq!(paths[0], (-1, -1));
         assert_eq!(store.call_paths(4), []);
-        let tile = store.tile(1, 0, 0).unwrap();
-        assert_eq!(tile[..8], *b"OZT1\x02\0\0\x01");
+        let tile = store.tile(Wanted::whole(1, 0, 0)).unwrap();
+        assert_eq!(tile[..8], *b"OZT2\x02\0\0\x01");
         let id = |row: usize, bin: usize| {
-            let at = 8 + 4 * (row * TILE_BINS + bin);
-            u32::from_le_bytes(tile[at..at + 4].try_into().unwrap())
+            let at = 8 + row * TILE_BINS + bin;
+            u32::from_le_bytes([0, 1, 2, 3].map(|byte| tile[at + byte * 2 * TILE_BINS]))
         };
         // The first row is location 1, in `b` of its own; the second is in `a`, `a/b`, `a`, `a`.
         let region = |path: u32| paths[path as usize].1;
@@ -375,7 +413,17 @@ mod tests {
         let share = |row: usize, bin: usize| tile[8 + 4 * 2 * TILE_BINS + row * TILE_BINS + bin];
         assert_eq!((share(0, 1), share(0, 2), share(1, 3)), (255, 0, 255));
         assert_eq!(tile.len(), 8 + 2 * TILE_BINS * 8);
-        assert_eq!((store.tile(1, 0, 1), store.tile(64, 0, 0)), (None, None));
+        let of = |level, block| store.tile(Wanted::whole(level, 0, block));
+        assert_eq!((of(1, 1), of(64, 0)), (None, None));
+        // Less is the same without shares, and rows that the asker has are nothing.
+        let less = Wanted { parts: Parts::Paths, ..Wanted::whole(1, 0, 0) };
+        assert_eq!(store.tile(less).unwrap(), tile[..8 + 2 * TILE_BINS * 4]);
+        let second = store.tile(Wanted { known: 1, ..less }).unwrap();
+        let (plane, paths) = (2 * TILE_BINS, &tile[8..]);
+        for at in 0..4 * plane {
+            let expected = if at % plane < TILE_BINS { 0xff } else { paths[at] };
+            assert_eq!(second[8 + at], expected, "{at}");
+        }
     }
 
     #[cfg(target_os = "linux")]
@@ -396,6 +444,7 @@ mod tests {
         assert!(known.notices[0].contains("cannot be kept or read"), "{:?}", known.notices);
         // What is left is coarse, so finer tiles are counted from the events.
         assert!(store.is_coarse(3, 0) && !store.is_coarse(6, 0));
-        assert!(store.tile(6, 0, 0).is_some());
+        assert!(store.tile(Wanted::whole(6, 0, 0)).is_some());
+        assert_eq!(known.finest_of_all, 6);
     }
 }

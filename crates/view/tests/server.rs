@@ -159,7 +159,7 @@ fn the_timeline_is_complete_after_the_pass() {
         status = served.json(&format!("/TOKEN/api/status?since={}", status["generation"]));
     }
     let meta = served.json("/TOKEN/api/meta");
-    let n_rows = meta["locations"].as_array().unwrap().len();
+    let n_rows = meta["locations"]["id"].as_array().unwrap().len();
     assert_eq!(status["tiles"]["done"], status["tiles"]["total"]);
     assert_eq!(status["tiles"]["total"], n_rows);
     // By these the page decides whether it asks before it looks for findings.
@@ -169,10 +169,11 @@ fn the_timeline_is_complete_after_the_pass() {
     let top = meta["tiles"]["n_levels"].as_u64().unwrap() - 1;
     let (head, tile) =
         served.request("GET", &format!("/TOKEN/api/tile?g=9&level={top}&tile=0&block=0"), "", "");
-    assert!(head.contains("immutable") && tile.starts_with(b"OZT1"), "{head}");
-    assert_eq!(tile.len(), 8 + n_rows.min(64) * 256 * 8);
-    let ids = tile[8..8 + n_rows.min(64) * 256 * 4].chunks_exact(4);
-    let ids: Vec<u32> = ids.map(|id| u32::from_le_bytes(id.try_into().unwrap())).collect();
+    assert!(head.contains("immutable") && tile.starts_with(b"OZT2"), "{head}");
+    let n_bins = n_rows.min(64) * 256;
+    assert_eq!(tile.len(), 8 + n_bins * 4);
+    let id = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| tile[8 + byte * n_bins + at]));
+    let ids: Vec<u32> = (0..n_bins).map(id).collect();
     assert!(ids.iter().all(|&id| id == u32::MAX || (id as usize) < paths));
     assert!(ids.iter().any(|&id| id != u32::MAX && id != 0));
     let (head, packed) = served.request(
@@ -182,6 +183,9 @@ fn the_timeline_is_complete_after_the_pass() {
         "",
     );
     assert!(head.contains("content-encoding: gzip") && packed.len() < tile.len(), "{head}");
+    let (_, with_shares) =
+        served.request("GET", &format!("/TOKEN/api/tile?level={top}&tile=0&block=0&shares=1"), "", "");
+    assert!(with_shares.starts_with(&tile) && with_shares.len() == 8 + n_bins * 8);
     assert_eq!(served.status("GET", "/TOKEN/api/tile?level=0&tile=0&block=999", "", ""), 204);
     served.end();
 }

@@ -1,5 +1,5 @@
-import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
-import { AnswerError, type DataSource, type ExactKey, type TileKey } from "./source.ts";
+import type { Envelope, Messages, Meta, Question, SentMeta, Status } from "./types.ts";
+import { AnswerError, metaFrom, type DataSource, type ExactKey, type TileKey } from "./source.ts";
 
 /** The element of a self-contained file that holds its data. */
 export const EMBEDDED_ID = "ouzel-data";
@@ -21,8 +21,8 @@ export class EmbeddedSource implements DataSource {
     return text ? new EmbeddedSource(JSON.parse(text)) : null;
   }
 
-  meta(): Promise<Meta> {
-    return this.get("api/meta");
+  async meta(): Promise<Meta> {
+    return metaFrom(await this.get<SentMeta>("api/meta"));
   }
 
   async status(since: number): Promise<Status> {

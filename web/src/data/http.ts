@@ -1,5 +1,5 @@
-import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
-import { AnswerError, GoneError, Pending, type DataSource, type ExactKey, type TileKey } from "./source.ts";
+import type { Envelope, Messages, Meta, Question, SentMeta, Status } from "./types.ts";
+import { AnswerError, GoneError, metaFrom, Pending, type DataSource, type ExactKey, type TileKey, type TilePart } from "./source.ts";
 
 /** Parallel requests of tiles: enough for a fast line, few enough for one of 1 Mbit/s. */
 const MAX_TILES = 6;
@@ -33,8 +33,8 @@ export class HttpSource implements DataSource {
     return new HttpSource(this.transport, this.pending, run);
   }
 
-  meta(): Promise<Meta> {
-    return this.json("api/meta");
+  async meta(): Promise<Meta> {
+    return metaFrom(await this.json<SentMeta>("api/meta"));
   }
 
   // Not counted as pending: it waits for news.
@@ -47,9 +47,10 @@ export class HttpSource implements DataSource {
     return (await this.json<{ call_paths: [number, number][] }>(`api/call-paths?from=${from}`)).call_paths;
   }
 
-  tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null> {
+  tile(key: TileKey, part: TilePart, signal?: AbortSignal): Promise<ArrayBuffer | null> {
     const { level, tile, block } = key;
-    return this.binary(`api/tile?g=${generation}&level=${level}&tile=${tile}&block=${block}`, signal);
+    const rest = `${part.shares ? "&shares=1" : ""}${part.known === 0n ? "" : `&known=${part.known}`}`;
+    return this.binary(`api/tile?g=${part.generation}&level=${level}&tile=${tile}&block=${block}${rest}`, signal);
   }
 
   exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null> {

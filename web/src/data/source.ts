@@ -1,10 +1,17 @@
-import type { Envelope, Messages, Meta, Question, Status } from "./types.ts";
+import type { Envelope, Location, Messages, Meta, Question, SentMeta, Status } from "./types.ts";
 
 /** Where a tile lies: its level, its number along time, its block of rows. */
 export interface TileKey {
   level: number;
   tile: number;
   block: number;
+}
+
+/** What of a tile is asked for: with shares of categories, and without rows that are known, a bit for each. */
+export interface TilePart {
+  generation: number;
+  shares: boolean;
+  known: bigint;
 }
 
 /** A picture of exact bins: `columns` of them from `from` to `to`, of rows `rows[0]` to `rows[1]`, ends included. */
@@ -23,7 +30,7 @@ export interface DataSource {
   /** Call paths from number `from` on: the parent, or −1, and the region. */
   callPaths(from: number): Promise<[number, number][]>;
   /** `null`: not there yet. */
-  tile(key: TileKey, generation: number, signal?: AbortSignal): Promise<ArrayBuffer | null>;
+  tile(key: TileKey, part: TilePart, signal?: AbortSignal): Promise<ArrayBuffer | null>;
   exact(key: ExactKey, signal?: AbortSignal): Promise<ArrayBuffer | null>;
   messages(from: number, to: number, limit: number, signal?: AbortSignal): Promise<Messages>;
   ask<T>(question: Question, signal?: AbortSignal): Promise<Envelope<T>>;
@@ -70,4 +77,16 @@ export class Pending {
     this.n += by;
     for (const listener of this.listeners) listener(this.n);
   }
+}
+
+export function metaFrom(sent: SentMeta): Meta {
+  const { id, rank, name, kind, parent_row } = sent.locations;
+  const [ids, ranks, parents] = [summed(id), summed(rank), summed(parent_row)];
+  const locations = name.map((each, row): Location => ({ id: ids[row] ?? 0, rank: ranks[row] ?? null, name: each, kind: kind[row] ?? "thread", parent_row: parents[row] ?? null }));
+  return { ...sent, locations };
+}
+
+function summed(steps: (number | null)[]): (number | null)[] {
+  let at = 0;
+  return steps.map((step) => (step === null ? null : (at += step)));
 }

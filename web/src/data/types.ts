@@ -6,7 +6,6 @@ export interface Location {
   id: number;
   rank: number | null;
   name: string;
-  process: string;
   kind: "thread" | "stream" | "metric";
   parent_row: number | null;
 }
@@ -14,10 +13,6 @@ export interface Location {
 export interface Region {
   id: number;
   name: string;
-  short: string;
-  file: string | null;
-  line: number | null;
-  role: string;
   /** Index into `categories`, or the name of one. */
   category: number | string;
 }
@@ -47,16 +42,20 @@ export interface Meta {
   locations: Location[];
   regions: Region[];
   categories: Category[];
-  orders: { rank: number[] };
   tiles: { bins: number; rows: number; n_levels: number; bin0_ns: number };
   abilities: Record<string, boolean>;
   runs?: string[];
 }
 
+/** As it is sent: of locations a column of each field, numbers as differences to those before. */
+export interface SentMeta extends Omit<Meta, "locations"> {
+  locations: { id: number[]; rank: (number | null)[]; name: string[]; kind: Location["kind"][]; parent_row: (number | null)[] };
+}
+
 export interface Status {
   generation: number;
   /** What is known of the tiles; `bin0_ns` and `n_levels` may change while the trace is read. */
-  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; blocks?: number[] };
+  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; blocks?: number[]; finest?: number };
   time_ns?: [Ns, Ns];
   call_paths_known: number;
   report?: string;

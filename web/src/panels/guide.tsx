@@ -32,10 +32,7 @@ export function stepFinding(store: Store, by: number): void {
 export function Guide() {
   const store = useStore();
   const wanted = store.wantsReport.value;
-  const answer = useAnswer<Report>(wanted ? "report" : "info", {}, {});
-  const { error, loading } = answer;
-  // Until findings are wanted, what was asked is something else.
-  const data = wanted && answer.data && "headline" in answer.data ? answer.data : null;
+  const { data, error, loading } = useAnswer<Report>(wanted ? "report" : null, {}, {});
   const all = store.status.value?.notices ?? [];
   const notices = all.filter((notice, i) => all.findIndex(({ message }) => message === notice.message) === i);
   const segments = (data?.segments ?? []).filter((segment) => 0 < segment.lost_ns);

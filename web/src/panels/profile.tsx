@@ -1,5 +1,6 @@
-import { useState } from "preact/hooks";
-import type { Row, Table } from "../data/types.ts";
+import { useMemo, useState } from "preact/hooks";
+import { formatRanks, parseRanks } from "../ranks.ts";
+import type { Row, Selection, Table } from "../data/types.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import { DataTable } from "./table.tsx";
 import { useMetric } from "./metric.tsx";
@@ -32,7 +33,8 @@ function OfTrace() {
   const store = useStore();
   const [search, setSearch] = useState("");
   const answer = useAnswer<Table>("profile", { top: 0 });
-  const ranks = useAnswer<Table>("profile", { per: "rank", top: 0 });
+  const some = useSomeRanks();
+  const ranks = useAnswer<Table>("profile", { per: "rank", top: 0 }, some.selection);
   const byRegion = new Map<string, number[]>();
   const sorted = [...(ranks.data?.rows ?? [])].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0));
   for (const row of sorted) {
@@ -47,11 +49,25 @@ function OfTrace() {
         <DataTable
           caption="Time in each region of the selection" table={answer.data} hidden={HIDDEN} search={search} onRow={show}
           isLit={(row) => lit !== "" && String(row["region"]).toLowerCase().includes(lit)}
-          {...(1 < store.meta.n_locations ? { extra: (row: Row) => <Spark values={byRegion.get(String(row["region"])) ?? []} /> } : {})}
+          {...(1 < store.meta.n_locations ? { extraTitle: some.title, extra: (row: Row) => <Spark values={byRegion.get(String(row["region"])) ?? []} /> } : {})}
         />
       )}
     </Panel>
   );
+}
+
+/** Ranks whose values a small plot can show; of more, evenly chosen ones have to do, for each costs a row of each region. */
+const MOST_RANKS = 1024;
+const N_CHOSEN = 48;
+
+function useSomeRanks(): { selection: Selection; title: string } {
+  const store = useStore();
+  const selection = store.selection.value;
+  const all = useMemo(() => [...new Set(store.meta.locations.map(({ rank }) => rank).filter((rank) => rank !== null))], [store.meta]);
+  const ranks = selection.ranks === undefined ? all : [...(parseRanks(selection.ranks) ?? [])];
+  if (ranks.length <= MOST_RANKS) return { selection, title: "Exclusive time of each rank" };
+  const chosen = Array.from({ length: N_CHOSEN }, (_, i) => ranks[Math.floor((i * ranks.length) / N_CHOSEN)] ?? 0);
+  return { selection: { ...selection, ranks: formatRanks(chosen) }, title: `Exclusive time of ${N_CHOSEN} of ${ranks.length} ranks, evenly chosen` };
 }
 
 /** Values of ranks as small bars. */

@@ -16,9 +16,9 @@ export function text(value: Cell, column: Column): string {
 }
 
 /** A table that can be sorted and searched; the first column names the row. */
-export function DataTable({ table, hidden, search, onRow, isLit, extra, caption }: {
+export function DataTable({ table, hidden, search, onRow, isLit, extra, extraTitle, caption }: {
   table: Table; hidden: string[]; search: string; caption: string;
-  onRow?: (row: Row) => void; isLit?: (row: Row) => boolean; extra?: (row: Row) => ComponentChildren;
+  onRow?: (row: Row) => void; isLit?: (row: Row) => boolean; extra?: (row: Row) => ComponentChildren; extraTitle?: string;
 }) {
   const [sort, setSort] = useState<{ name: string; down: boolean } | null>(null);
   const columns = table.columns.filter((column) => !hidden.includes(column.name) && table.rows.some((row) => row[column.name] !== null && row[column.name] !== undefined && row[column.name] !== 0));
@@ -40,7 +40,7 @@ export function DataTable({ table, hidden, search, onRow, isLit, extra, caption 
                 </button>
               </th>
             ))}
-            {extra && <th scope="col">by rank</th>}
+            {extra && <th scope="col" title={extraTitle}>by rank</th>}
           </tr>
         </thead>
         <tbody>

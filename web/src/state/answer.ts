@@ -21,6 +21,7 @@ export interface Answer<T> {
   loading: boolean;
 }
 
+const NOT_ASKED = { data: null, error: null, loading: false };
 /** Moves closer than this ask once. */
 const DEBOUNCE_MS = 140;
 /** Without a picture after this, questions are asked all the same. */
@@ -28,14 +29,15 @@ const FIRST_PICTURE_MS = 1500;
 
 /**
  * The answer to a question; asked anew when it changes, and the earlier request is then cancelled. The earlier answer
- * stays until the new one is there. With `selection` absent the question is about the present selection.
+ * stays until the new one is there. With `selection` absent the question is about the present selection; `null` asks nothing.
  */
-export function useAnswer<T>(question: string, options: Record<string, unknown> = {}, selection?: Selection, run?: number, others?: number[]): Answer<T> {
+export function useAnswer<T>(question: string | null, options: Record<string, unknown> = {}, selection?: Selection, run?: number, others?: number[]): Answer<T> {
   const store = useStore();
-  const full: Question = { question, options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }), ...(others === undefined ? {} : { others }) };
+  const full: Question = { question: question ?? "", options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }), ...(others === undefined ? {} : { others }) };
   const key = canonical(full);
   const [answer, setAnswer] = useState<Answer<T> & { of: string }>({ data: null, error: null, loading: true, of: key });
   useEffect(() => {
+    if (question === null) return;
     const abort = new AbortController();
     setAnswer((before) => ({ ...before, loading: true, error: null }));
     const work = (async () => {
@@ -54,6 +56,7 @@ export function useAnswer<T>(question: string, options: Record<string, unknown> 
     void store.pending.track(work);
     return () => abort.abort();
   }, [key]);
+  if (question === null) return NOT_ASKED;
   // Until the effect runs, what is held answers the question before.
   return answer.of === key ? answer : { data: answer.data, notices: answer.notices ?? [], error: null, loading: true };
 }

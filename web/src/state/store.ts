@@ -143,14 +143,18 @@ export class Store {
   }
 
   /** Follows the server's news until the page closes. */
-  async follow(): Promise<void> {
+  async follow(first: Promise<Status> = this.source.status(0)): Promise<void> {
     let generation = 0;
     let pause = FIRST_PAUSE_MS;
+    let next: Promise<Status> | null = first;
     for (let wait = 500; !this.ended; ) {
       try {
-        const status = await this.source.status(generation);
-        await this.learnPaths(status.call_paths_known);
+        const status = await (next ?? this.source.status(generation));
+        next = null;
+        // Tiles need not wait for the names of what they show.
+        const paths = this.learnPaths(status.call_paths_known);
         this.learnTiles(status);
+        await paths;
         this.status.value = status;
         if (wait !== 500) this.error.value = null;
         wait = 500;
@@ -160,6 +164,7 @@ export class Store {
         generation = status.generation;
         if (status.report?.startsWith("failed")) this.error.value = status.report;
       } catch (error) {
+        next = null;
         this.report(error);
         await sleep(wait);
         wait = Math.min(10_000, wait * 2);
@@ -179,6 +184,7 @@ export class Store {
       this.tiles.generation = generation;
       this.tiles.blocks = tiles.blocks ?? null;
       this.tiles.complete = complete;
+      this.tiles.finest = tiles.finest ?? Infinity;
       this.refreshed = { done, at: performance.now() };
     }
     const { meta } = this;
@@ -187,6 +193,7 @@ export class Store {
     meta.tiles = { ...known, bin0_ns: tiles.bin0_ns ?? known.bin0_ns, n_levels: tiles.n_levels ?? known.n_levels };
     // Tiles of other bins are other pictures.
     if (meta.tiles.bin0_ns !== known.bin0_ns) this.tiles.forget();
+    this.tiles.onArrival();
   }
 
   private async learnPaths(known: number): Promise<void> {

@@ -13,13 +13,12 @@ export function useRowOrder(view: TimelineView | null): void {
   const store = useStore();
   const { order, call_path, scope } = store.state.value;
   const isSeverity = !NAMED.includes(order);
-  const question = order === "cluster" ? "clusters" : order === "exclusive_ns" ? "profile" : isSeverity || order === "topology" ? "correlate" : "info";
-  const options: Record<string, unknown> = {
+  const question = order === "cluster" ? "clusters" : order === "exclusive_ns" ? "profile" : isSeverity || order === "topology" ? "correlate" : null;
+  const options: Record<string, unknown> = question === null ? {} : {
     clusters: {},
     profile: { per: "rank", call_paths: call_path !== null, top: 0 },
     correlate: { scope, values: true, ...(isSeverity ? { metric: order, ...(call_path === null ? {} : { path: `/${call_path.join("/")}` }) } : {}) },
-    info: {},
-  }[question] ?? {};
+  }[question];
   const { data, error, loading } = useAnswer<unknown>(question, options, {});
   useEffect(() => {
     if (!view || (loading && order !== "rank")) return;
@@ -36,7 +35,7 @@ function bandsOf(meta: Meta, { clusters }: Clusters): ClusterOrder[] {
   const known = (ids: number[]) => ids.map((id) => rows.get(id)).filter((row) => row !== undefined);
   const bands = clusters.map((each, cluster) => ({ cluster, rows: known(each.locations), representative: rows.get(each.representative_location) }));
   const taken = new Set(bands.flatMap((band) => band.rows));
-  const others = meta.orders.rank.filter((row) => !taken.has(row));
+  const others = meta.locations.map((_, row) => row).filter((row) => !taken.has(row));
   return [
     ...bands.flatMap((band) => { const representative = band.representative ?? band.rows[0]; return representative === undefined ? [] : [{ ...band, representative }]; }),
     ...others.map((row, i) => ({ cluster: bands.length + i, rows: [row], representative: row })),
@@ -71,7 +70,7 @@ function byPlace(meta: Meta, { values, ranks }: Placed, isSeverity: boolean): nu
 function sorted(meta: Meta, key: (rank: number) => number): number[] {
   const keys = meta.locations.map((location) => (location.rank === null ? Infinity : key(location.rank)));
   const rank = (row: number) => meta.locations[row]?.rank ?? Infinity;
-  return [...meta.orders.rank].sort((a, b) => compare(keys[a] ?? 0, keys[b] ?? 0) || compare(rank(a), rank(b)) || a - b);
+  return meta.locations.map((_, row) => row).sort((a, b) => compare(keys[a] ?? 0, keys[b] ?? 0) || compare(rank(a), rank(b)) || a - b);
 }
 
 function compare(a: number, b: number): number {

@@ -78,9 +78,9 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const state = store.state.value;
   const [from, to] = store.shown;
   const loops = useAnswer<Loops>("iterations", {}, {}).data;
-  const path = useAnswer<Critical>(state.critical_path ? "critical-path" : "info", {}, {}).data;
-  const waits = useAnswer<Waits>(state.waits ? "waits" : "info", state.waits ? { per: "rank", top: 0 } : {}, {});
-  const report = useAnswer<Report>(store.wantsReport.value ? "report" : "info", {}, {}).data;
+  const path = useAnswer<Critical>(state.critical_path ? "critical-path" : null, {}, {}).data;
+  const waits = useAnswer<Waits>(state.waits ? "waits" : null, { per: "rank", top: 0 }, {});
+  const report = useAnswer<Report>(store.wantsReport.value ? "report" : null, {}, {}).data;
   const loop = loops?.loops?.find((loop) => !loop.is_nested && 1 < loop.iterations.length);
   const first = loop?.iterations[0]?.location_cluster;
   marks.iterations = (loop?.iterations ?? []).filter((i) => i.location_cluster === first).map((i) => [i.start_ns, i.end_ns, i.cluster]);
@@ -224,6 +224,8 @@ export function zoomToSelection(view: TimelineView): void {
 function Tooltip({ view, pointer, waits }: { view: TimelineView; pointer: { x: number; y: number }; waits: Wait[] }) {
   const { store } = view;
   const row = view.rowAt(pointer.y - TOP);
+  // Shares come after the first look at a tile.
+  void view.drawn.value;
   if (pointer.x < GUTTER || pointer.y < TOP || !row) return null;
   const pixel = view.pixel(row.row, view.timeAt(pointer.x - GUTTER));
   if (!pixel || pixel.path === NOTHING) return null;
@@ -241,7 +243,7 @@ function Tooltip({ view, pointer, waits }: { view: TimelineView; pointer: { x: n
       <div class="where">{location?.rank === null ? "" : `rank ${location?.rank} · `}{location?.name}</div>
       <ol class="path">{names.map((name, i) => <li key={i} class={i + 1 === depth ? "here" : depth <= i ? "inner" : ""}>{name}</li>)}</ol>
       <div class="shares">
-        {pixel.shares.map((share, i) => share < 0.005 ? null : (
+        {(pixel.shares ?? []).map((share, i) => share < 0.005 ? null : (
           <span key={i}><i style={{ background: `rgb(${view.colours?.category(i).join(" ")})` }} />{store.meta.categories[i]?.name ?? "other"} {percent(share)}</span>
         ))}
       </div>

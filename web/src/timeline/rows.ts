@@ -22,7 +22,7 @@ export function layRows(meta: Meta, state: State, ranks: Set<number> | null, ope
     return location !== undefined && location.kind !== "metric" && (state.threads || location.parent_row === null) && (!state.focus || ranks === null || location.rank === null || ranks.has(location.rank));
   };
   if (clusters) return clusterRows(meta, clusters, open, space, shown);
-  const order = (byMetric ?? meta.orders.rank).filter(shown);
+  const order = (byMetric ?? meta.locations.map((_, row) => row)).filter(shown);
   const height = Math.max(MIN_ROW, Math.min(MAX_ROW, Math.floor(space / Math.max(1, order.length))));
   return order.map((row, i) => ({ row, y: i * height, height, ...labelOf(meta, row), cluster: null }));
 }

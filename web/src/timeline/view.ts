@@ -16,7 +16,8 @@ import { heightOf, layRows, rowAt, type DisplayRow } from "./rows.ts";
 export interface Pixel {
   row: number;
   path: number;
-  shares: number[];
+  /** Of each category; `null`: not there yet. */
+  shares: number[] | null;
   time_ns: Range;
 }
 
@@ -126,7 +127,8 @@ export class TimelineView {
     const level = this.window?.level ?? this.store.tiles.coarsest;
     const found = this.store.tiles.binAt(level, row, time);
     if (!found) return null;
-    const bin_ns = this.store.tiles.binNs(found.level);
+    if (!found.shares) this.store.tiles.wantShares(found.key);
+    const bin_ns = this.store.tiles.binNs(found.key.level);
     return { row, path: found.path, shares: found.shares, time_ns: [found.bin * bin_ns, (found.bin + 1) * bin_ns] };
   }
 

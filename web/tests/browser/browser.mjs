@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { readTruth, serve } from "../mock-server.mjs";
+import { expanded, readTruth, serve } from "../mock-server.mjs";
 
 export const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 export const PROGRAM = process.env.OUZEL ?? join(REPOSITORY, "target/debug/ouzel");
@@ -41,7 +41,7 @@ export function addressOf(child) {
 async function real(traces) {
   const { child, url } = await started(PROGRAM, traces);
   const truth = await readTruth(PROGRAM, traces[0]);
-  const meta = await (await fetch(`${url}api/meta`)).json();
+  const meta = expanded(await (await fetch(`${url}api/meta`)).json());
   return { url, truth, meta, log: [], child, close: () => child.kill() };
 }
 

@@ -80,7 +80,7 @@ const status = await complete(first);
 const build = { seconds: first.seconds(), processorSeconds: first.processorSeconds() };
 const peakAfterPass = first.peakBytes();
 const { tiles, locations } = await json(first, "api/meta");
-const shape = { tiles, locations: locations.length };
+const shape = { tiles, locations: locations.id.length };
 const cold = await fullView(first, shape, status);
 const warm = [];
 for (let round = 0; round < ROUNDS; round += 1) warm.push((await fullView(first, shape, status)).ms);

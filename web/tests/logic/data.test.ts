@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CallPaths, NOTHING } from "../../src/data/paths.ts";
-import type { DataSource, TileKey } from "../../src/data/source.ts";
+import { metaFrom, type DataSource, type TileKey, type TilePart } from "../../src/data/source.ts";
 import { decodeBins, sharesAt, TileStore } from "../../src/data/tiles.ts";
-import type { Meta } from "../../src/data/types.ts";
+import type { Meta, SentMeta } from "../../src/data/types.ts";
 import { assemble, tilesOf, windowOf } from "../../src/timeline/image.ts";
 import { displayed, Significance } from "../../src/timeline/colours.ts";
 import { march, rayAt } from "../../src/topology/ray.ts";
@@ -27,14 +27,23 @@ test("a root without a region is no part of a call path", () => {
 
 function bins(rows: number[][], shares: number[] = []): ArrayBuffer {
   const n = rows.length * (rows[0]?.length ?? 0);
-  const view = new DataView(new ArrayBuffer(8 + 8 * n));
-  [..."OZT1"].forEach((c, i) => view.setUint8(i, c.charCodeAt(0)));
+  const view = new DataView(new ArrayBuffer(8 + (shares.length === 0 ? 4 : 8) * n));
+  [..."OZT2"].forEach((c, i) => view.setUint8(i, c.charCodeAt(0)));
   view.setUint16(4, rows.length, true);
   view.setUint16(6, rows[0]?.length ?? 0, true);
-  rows.flat().forEach((id, i) => view.setUint32(8 + 4 * i, id, true));
+  rows.flat().forEach((id, i) => [0, 1, 2, 3].forEach((plane) => view.setUint8(8 + plane * n + i, (id >>> (8 * plane)) & 0xff)));
   shares.forEach((share, i) => view.setUint8(8 + 4 * n + i, share));
   return view.buffer;
 }
+
+test("locations come as columns, numbers as steps", () => {
+  const { locations } = metaFrom({ locations: { id: [7, 1, 2], rank: [0, null, 3], name: ["a", "b", "c"], kind: ["thread", "stream", "thread"], parent_row: [null, 0, 1] } } as unknown as SentMeta);
+  assert.deepEqual(locations, [
+    { id: 7, rank: 0, name: "a", kind: "thread", parent_row: null },
+    { id: 8, rank: null, name: "b", kind: "stream", parent_row: 0 },
+    { id: 10, rank: 3, name: "c", kind: "thread", parent_row: 1 },
+  ]);
+});
 
 test("call paths know their names, ancestors and categories", () => {
   assert.deepEqual(paths.names(2), ["main", "solve", "MPI_Recv"]);
@@ -47,13 +56,13 @@ test("call paths know their names, ancestors and categories", () => {
 });
 
 test("a tile is read, and a broken one refused", () => {
-  const tile = decodeBins(bins([[0, 1], [2, NOTHING]], [255, 0, 51, 0, 0, 255]));
-  assert.deepEqual([...tile.paths], [0, 1, 2, NOTHING]);
-  assert.deepEqual(sharesAt(tile, 0, 0), [1, 0, 0, 0, 0]);
-  assert.deepEqual(sharesAt(tile, 0, 1).map((v) => Math.round(10 * v)), [0, 10, 0, 0, 0]);
-  assert.deepEqual(sharesAt(tile, 1, 0).map((v) => Math.round(10 * v)), [2, 0, 0, 0, 8]);
+  const tile = decodeBins(bins([[0, 0x12345], [2, NOTHING]], [255, 0, 51, 0, 0, 255]));
+  assert.deepEqual([...tile.paths], [0, 0x12345, 2, NOTHING]);
+  const tenths = (row: number, bin: number) => sharesAt(tile, row, bin)?.map((v) => Math.round(10 * v));
+  assert.deepEqual([tenths(0, 0), tenths(0, 1), tenths(1, 0)], [[10, 0, 0, 0, 0], [0, 10, 0, 0, 0], [2, 0, 0, 0, 8]]);
+  assert.equal(sharesAt(decodeBins(bins([[0, 1]])), 0, 0), null);
   assert.throws(() => decodeBins(new ArrayBuffer(8)));
-  assert.throws(() => decodeBins(bins([[1]]).slice(0, 12)));
+  assert.throws(() => decodeBins(bins([[1]]).slice(0, 11)));
 });
 
 const META = { time_ns: [0, 4096], n_locations: 2, tiles: { bins: 4, rows: 64, n_levels: 3, bin0_ns: 256 } } as unknown as Meta;
@@ -61,6 +70,7 @@ const META = { time_ns: [0, 4096], n_locations: 2, tiles: { bins: 4, rows: 64, n
 async function storeWith(tiles: Record<string, number[][]>): Promise<TileStore> {
   const source = { tile: async ({ level, tile }: TileKey) => (tiles[`${level}/${tile}`] ? bins(tiles[`${level}/${tile}`] ?? []) : null) } as unknown as DataSource;
   const store = new TileStore(source, META);
+  store.generation = 1;
   store.want(Object.keys(tiles).map((key) => ({ level: Number(key.split("/")[0]), tile: Number(key.split("/")[1]), block: 0 })));
   await new Promise((done) => setImmediate(done));
   return store;
@@ -74,14 +84,48 @@ test("what is missing is drawn from the coarser tile", async () => {
   const image = assemble(store, window);
   assert.deepEqual([...image.ids], [NOTHING, 0, 0, 0, 3, 3, 3, 3, 1, 1, 2, 2, 2, 2, 3, 3]);
   assert.equal(store.binAt(1, 0, 4000)?.path, 3);
-  assert.equal(store.binAt(1, 0, 4000)?.level, 2);
+  assert.equal(store.binAt(1, 0, 4000)?.key.level, 2);
   assert.ok(!store.hasAll([{ level: 1, tile: 1, block: 0 }]));
+});
+
+test("while the trace is read, only new rows are asked for, and shares only when wanted", async () => {
+  const asked: TilePart[] = [];
+  let rows = [[1, 1, 1, 1], [NOTHING, NOTHING, NOTHING, NOTHING]];
+  const source = {
+    tile: async (_: TileKey, part: TilePart) => {
+      asked.push(part);
+      const sent = rows.map((row, i) => (((part.known >> BigInt(i)) & 1n) === 0n ? row : row.map(() => NOTHING)));
+      return bins(sent, part.shares ? [255] : []);
+    },
+  } as unknown as DataSource;
+  const store = new TileStore(source, META);
+  const key = { level: 2, tile: 0, block: 0 };
+  const look = async () => { store.want([key]); await new Promise((done) => setImmediate(done)); };
+  await look();
+  assert.equal(asked.length, 0, "before anything is known");
+  store.blocks = [1];
+  await look();
+  await look();
+  rows = [[1, 1, 1, 1], [2, 2, 2, 2]];
+  [store.blocks, store.finest] = [[2], 2];
+  await look();
+  assert.deepEqual(asked, [{ generation: 2, shares: false, known: 0n }, { generation: 4, shares: false, known: 1n }]);
+  assert.deepEqual([...(store.get(key)?.paths ?? [])], [1, 1, 1, 1, 2, 2, 2, 2]);
+  store.complete = true;
+  await look();
+  assert.equal(asked.length, 2, "stored levels stay as they are in the end");
+  assert.ok(store.hasAll([key]));
+  store.wantShares(key);
+  store.wantShares(key);
+  await look();
+  assert.deepEqual(asked.slice(2), [{ generation: 4, shares: true, known: 0n }]);
+  assert.deepEqual(store.binAt(2, 0, 0)?.shares, [1, 0, 0, 0, 0]);
 });
 
 test("automatic depth stops at what holds one per cent", () => {
   const ids = new Uint32Array(1000).fill(3);
   ids.fill(2, 0, 5);
-  const significance = new Significance(paths, [{ n_rows: 1, n_bins: 1000, paths: ids, shares: new Uint8Array() }]);
+  const significance = new Significance(paths, [{ n_rows: 1, n_bins: 1000, paths: ids, shares: null }]);
   assert.equal(displayed(3, "auto", paths, significance), 3);
   assert.equal(displayed(2, "auto", paths, significance), 1);
   assert.equal(displayed(2, 1, paths, significance), 0);

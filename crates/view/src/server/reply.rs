@@ -35,6 +35,12 @@ pub(crate) enum Kept {
     Forever,
 }
 
+/// Bytes compressed with gzip.
+pub(crate) fn packed(bytes: &[u8], level: Compression) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), level);
+    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("memory takes what is written to it")
+}
+
 /// An answer.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -82,17 +88,11 @@ impl Reply {
     }
 
     /// The same, compressed if that is worth it.
-    pub fn packed(mut self) -> Self {
+    pub fn packed(self) -> Self {
         if self.is_packed || self.bytes.len() < PACKED_FROM_BYTES {
             return self;
         }
-        let mut encoder = GzEncoder::new(Vec::with_capacity(self.bytes.len() / 2), Compression::fast());
-        // Writing to memory does not fail; if it did, the answer would be sent as it is.
-        if let Ok(packed) = encoder.write_all(&self.bytes).and_then(|()| encoder.finish()) {
-            self.bytes = packed;
-            self.is_packed = true;
-        }
-        self
+        Reply { bytes: packed(&self.bytes, Compression::fast()), is_packed: true, ..self }
     }
 
     /// The same as it was before compression.
