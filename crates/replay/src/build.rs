@@ -19,10 +19,11 @@ impl Graph {
             timelines: Vec::with_capacity(taking_part.len()),
             points: Vec::new(),
             timeline_of: Vec::new(),
+            needs_end: Vec::new(),
             needs: Vec::new(),
             joins: Vec::new(),
             inputs: Vec::new(),
-            steps: Vec::new(),
+            runs: Vec::new(),
             transfers: Vec::new(),
             n_messages: edges.n_messages,
             dropped: Dropped { locations, missing: edges.missing, ..Dropped::default() },
@@ -33,8 +34,7 @@ impl Graph {
         }
         let point_of = |location: LocationId, entry: Entry| entries.get(location.index())?.point(&entry);
         graph.add_needs(edges, point_of);
-        let steps = order(&mut graph);
-        graph.steps = steps;
+        graph.runs = order(&mut graph);
         graph.add_transfers(edges, point_of);
         graph
     }
@@ -51,7 +51,7 @@ impl Graph {
         for (number, (index, at)) in (first as u32..).zip(order) {
             entries.iter_mut().for_each(|entries| entries.set_point(index, number));
             let at = at.0.max(start.0).max(self.last_at(first));
-            self.points.push(Point { at, until: at, needs_end: 0, path: CallPathTree::ROOT });
+            self.points.push(Point { at, until: at, path: CallPathTree::ROOT });
         }
         let n_points = self.points.len() - first;
         self.timeline_of.resize(self.points.len(), self.timelines.len() as u32);
@@ -112,14 +112,15 @@ impl Graph {
         self.dropped.unmet = unmet;
         let mut of_point = Vec::new();
         self.needs = Vec::with_capacity(found.len());
+        self.needs_end = Vec::with_capacity(self.points.len());
         let found = Grouped::new(self.points.len(), found.iter().copied());
-        for (point, signals) in self.points.iter_mut().zip(found.groups()) {
+        for signals in found.groups() {
             of_point.clear();
             of_point.extend_from_slice(signals);
             of_point.sort_unstable();
             of_point.dedup();
             self.needs.append(&mut of_point);
-            point.needs_end = self.needs.len() as u32;
+            self.needs_end.push(self.needs.len() as u32);
         }
         self.set_until();
     }
@@ -130,16 +131,7 @@ impl Graph {
             let rest = need.leave.0.saturating_sub(self.points[point as usize].until);
             Some(Transfer { point, bytes, rest })
         };
-        let mut transfers: Vec<Transfer> = edges.messages.iter().filter_map(transfer).collect();
-        transfers.sort_unstable_by_key(|it| (it.point, it.rest, it.bytes));
-        transfers.dedup_by(|later, first| {
-            let is_same = later.point == first.point;
-            if is_same {
-                first.bytes += later.bytes;
-            }
-            is_same
-        });
-        self.transfers = transfers;
+        self.transfers = edges.messages.iter().filter_map(transfer).collect();
     }
 }
 
@@ -153,11 +145,19 @@ fn in_order(entries: &LocationEntries) -> Vec<(usize, Ticks)> {
             Place::Before | Place::Nth(_) => it.at < entry.at,
         })
     };
-    let mut order: Vec<(usize, bool, usize)> = (0..n_numbered).map(|index| (index, true, index)).collect();
-    order.extend(others.iter().zip(n_numbered..).map(|(it, index)| (goes_before(it), false, index)));
-    let at = |index: usize| entries.sorted()[index].at;
-    order.sort_by_key(|&(position, is_numbered, index)| (position, is_numbered, at(index), index));
-    order.into_iter().map(|(_, _, index)| (index, at(index))).collect()
+    let position = |(entry, index): (&Entry, usize)| (goes_before(entry), entry.at, index);
+    let mut others: Vec<(usize, Ticks, usize)> = others.iter().zip(n_numbered..).map(position).collect();
+    others.sort_unstable();
+    let mut others = others.into_iter().peekable();
+    let mut order = Vec::with_capacity(entries.sorted().len());
+    for (index, entry) in numbered.iter().enumerate() {
+        while let Some((_, at, other)) = others.next_if(|it| it.0 <= index) {
+            order.push((other, at));
+        }
+        order.push((index, entry.at));
+    }
+    order.extend(others.map(|(_, at, other)| (other, at)));
+    order
 }
 
 /// Locations that are replayed: those with points, and the first of each rank without any.

@@ -6,8 +6,8 @@ use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;
-use ouzel_model::{CallPathId, RankSet, TimeRange};
-use std::collections::BTreeMap;
+use ouzel_model::{CallPathId, RankSet, Ticks, TimeRange};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -197,8 +197,12 @@ impl ScaledSum {
     fn add(&mut self, time: u64) -> u64 {
         let (numerator, denominator) = self.part;
         self.before += time;
-        let after = u128::from(self.before) * u128::from(numerator) / u128::from(denominator);
-        let scaled = after as u64 - self.after;
+        // Most products fit into a word, whose division is much faster.
+        let after = match self.before.checked_mul(numerator) {
+            Some(product) => product / denominator,
+            None => (u128::from(self.before) * u128::from(numerator) / u128::from(denominator)) as u64,
+        };
+        let scaled = after - self.after;
         self.after += scaled;
         scaled
     }
@@ -212,18 +216,44 @@ pub(crate) struct Changing<'a> {
     times: Vec<u64>,
     /// The new lengths of the pieces, without new transfers.
     lengths: Vec<u64>,
+    /// Shares that are changed, perhaps several times.
+    changed: Vec<u32>,
     /// What is added to pieces, and taken away.
     transfers: Vec<(usize, u64, u64)>,
     /// Points that need nothing any more; empty if there are none.
     released: Vec<bool>,
     /// Ranks that do not run code that was balanced.
     pub n_without: usize,
+    /// The memory of the last replay.
+    replayed: Option<Replayed>,
 }
 
 impl<'a> Changing<'a> {
     pub fn new(graph: &'a Graph, pieces: &'a Pieces) -> Self {
         let (times, lengths) = (pieces.times.clone(), pieces.lengths.clone());
-        Changing { graph, pieces, times, lengths, transfers: Vec::new(), released: Vec::new(), n_without: 0 }
+        Changing {
+            graph,
+            pieces,
+            times,
+            lengths,
+            changed: Vec::new(),
+            transfers: Vec::new(),
+            released: Vec::new(),
+            n_without: 0,
+            replayed: None,
+        }
+    }
+
+    /// The run as recorded.
+    pub fn undo(&mut self) {
+        let Changing { pieces, times, lengths, changed, .. } = self;
+        for share in changed.drain(..).map(|share| share as usize) {
+            let piece = pieces.shares[share].segment as usize;
+            (times[share], lengths[piece]) = (pieces.times[share], pieces.lengths[piece]);
+        }
+        self.transfers.clear();
+        self.released.clear();
+        self.n_without = 0;
     }
 
     /// Makes a change.
@@ -266,12 +296,22 @@ impl<'a> Changing<'a> {
         self.graph.replay_without(&self.lengths(), &self.released)
     }
 
+    /// How long the run takes with the changes.
+    pub fn run_time(&mut self) -> Ticks {
+        let mut replayed = self.replayed.take().unwrap_or_default();
+        self.graph.replay_into(&mut replayed, &self.lengths(), &self.released);
+        let run_time = replayed.run_time();
+        self.replayed = Some(replayed);
+        run_time
+    }
+
     /// Gives transfers of messages other lengths.
     fn transfer(&mut self, network: Network) {
-        let recorded = NetworkFit::of(&self.graph.transfers);
+        let transfers = self.graph.transfers();
+        let recorded = NetworkFit::of(&transfers);
         // What is left of the calls: another change may have taken some of it away.
         let in_mpi = self.times_in_mpi();
-        let changed = self.graph.transfers.iter().map(|it| {
+        let changed = transfers.iter().map(|it| {
             let point = it.point as usize;
             let piece = point + 1 + self.graph.timeline_of[point] as usize;
             (
@@ -317,16 +357,23 @@ impl<'a> Changing<'a> {
                 None => sums.push((timeline(piece), phase(piece), time)),
             }
         }
+        // Of each timeline of the selection, how many of them come before it.
+        let mut n = 0_u64;
         let n_timelines = self.graph.timelines.len() as u32;
-        let timelines: Vec<u32> = (0..n_timelines).filter(|&it| selection.has_timeline(it)).collect();
-        let mut of_phases: BTreeMap<u32, u64> = BTreeMap::new();
+        let before = |timeline: u32| {
+            let before = n;
+            n += u64::from(selection.has_timeline(timeline));
+            before
+        };
+        let before: Vec<u64> = (0..n_timelines).map(before).collect();
+        let n_phases = sums.iter().map(|it| it.1 as usize + 1).max().unwrap_or_default();
+        let mut of_phases = vec![0_u64; n_phases];
         let running = || sums.iter().filter(|it| 0 < it.2);
-        running().for_each(|&(_, phase, sum)| *of_phases.entry(phase).or_default() += sum);
-        self.n_without += of_phases.len() * timelines.len() - running().count();
-        let n = timelines.len() as u64;
+        running().for_each(|&(_, phase, sum)| of_phases[phase as usize] += sum);
+        let n_running_phases = of_phases.iter().filter(|sum| 0 < **sum).count();
+        self.n_without += n_running_phases * n as usize - running().count();
         let part = |&(timeline, phase, sum): &(u32, u32, u64)| {
-            let all = of_phases.get(&phase).copied().unwrap_or_default();
-            let nth = timelines.partition_point(|&other| other < timeline) as u64;
+            let (all, nth) = (of_phases[phase as usize], before[timeline as usize]);
             if sum == 0 { (1, 1) } else { (all / n + u64::from(nth < all % n), sum) }
         };
         let parts: Vec<(u64, u64)> = sums.iter().map(part).collect();
@@ -375,6 +422,10 @@ impl<'a> Changing<'a> {
             }
             let (Some((_, sum)), time) = (&mut sum, &mut self.times[share as usize]) else { continue };
             let scaled = sum.add(*time);
+            if scaled == *time {
+                continue;
+            }
+            self.changed.push(share);
             let length = &mut self.lengths[piece];
             *length = (*length + scaled).saturating_sub(*time);
             *time = scaled;
@@ -401,11 +452,14 @@ impl<'a> Changing<'a> {
     }
 
     /// The lengths of the pieces.
-    pub fn lengths(&self) -> Vec<u64> {
+    pub fn lengths(&self) -> Cow<'_, [u64]> {
+        if self.transfers.is_empty() {
+            return Cow::Borrowed(&self.lengths);
+        }
         let mut lengths = self.lengths.clone();
         for &(piece, longer, shorter) in &self.transfers {
             lengths[piece] = (lengths[piece] + longer).saturating_sub(shorter);
         }
-        lengths
+        Cow::Owned(lengths)
     }
 }

@@ -35,38 +35,40 @@ pub(crate) struct LocationEntries {
 
 /// By location; those that take part in nothing have no entries, or are missing at the end.
 pub(crate) fn entries(edges: &Edges) -> Vec<LocationEntries> {
-    let mut of: Vec<Vec<Entry>> = Vec::new();
-    let mut add = |location: LocationId, entry: Entry| {
-        if of.len() <= location.index() {
-            of.resize(location.index() + 1, Vec::new());
+    let mut n_entries: Vec<usize> = Vec::new();
+    for_each(edges, |location, _| {
+        if n_entries.len() <= location.index() {
+            n_entries.resize(location.index() + 1, 0);
         }
-        of[location.index()].push(entry);
-    };
+        n_entries[location.index()] += 1;
+    });
+    let mut of: Vec<Vec<Entry>> = n_entries.into_iter().map(Vec::with_capacity).collect();
+    for_each(edges, |location, entry| of[location.index()].push(entry));
+    of.into_iter().map(LocationEntries::new).collect()
+}
+
+fn for_each(edges: &Edges, mut each: impl FnMut(LocationId, Entry)) {
     for edge in &edges.messages {
-        add(edge.post.location, Entry::of_post(&edge.post));
-        add(edge.need.location, Entry::of_need(&edge.need));
+        each(edge.post.location, Entry::of_post(&edge.post));
+        each(edge.need.location, Entry::of_need(&edge.need));
     }
     for join in &edges.joins {
-        join.posts.iter().for_each(|post| add(post.location, Entry::of_post(post)));
-        join.needs.iter().for_each(|need| add(need.location, Entry::of_need(need)));
+        join.posts.iter().for_each(|post| each(post.location, Entry::of_post(post)));
+        join.needs.iter().for_each(|need| each(need.location, Entry::of_need(need)));
     }
-    of.into_iter().map(LocationEntries::new).collect()
 }
 
 impl LocationEntries {
     fn new(entries: Vec<Entry>) -> Self {
-        let (mut numbered, mut others) = (Vec::with_capacity(entries.len()), Vec::new());
-        for entry in entries {
-            match entry.place {
-                Place::Nth(nth) => numbered.push((nth, entry)),
-                Place::Before | Place::After => others.push(entry),
-            }
-        }
-        let n_numbers = numbered.iter().map(|it| it.0 as usize + 1).max().unwrap_or_default();
-        let (mut sorted, mut starts) =
-            (Vec::with_capacity(numbered.len()), Vec::with_capacity(n_numbers + 1));
+        let number = |entry: &Entry| match entry.place {
+            Place::Nth(nth) => Some((nth, *entry)),
+            Place::Before | Place::After => None,
+        };
+        let numbered = entries.iter().filter_map(number);
+        let n_numbers = numbered.clone().map(|it| it.0 as usize + 1).max().unwrap_or_default();
+        let (mut sorted, mut starts) = (Vec::with_capacity(entries.len()), Vec::with_capacity(n_numbers + 1));
         let mut group = Vec::new();
-        for of_call in Grouped::new(n_numbers, numbered.iter().copied()).groups() {
+        for of_call in Grouped::new(n_numbers, numbered).groups() {
             starts.push(sorted.len() as u32);
             group.clear();
             group.extend_from_slice(of_call);
@@ -75,6 +77,8 @@ impl LocationEntries {
             sorted.append(&mut group);
         }
         starts.push(sorted.len() as u32);
+        let mut others: Vec<Entry> =
+            entries.iter().filter(|entry| number(entry).is_none()).copied().collect();
         others.sort_unstable();
         others.dedup();
         sorted.append(&mut others);
@@ -100,7 +104,7 @@ impl LocationEntries {
         self.points[index] = point;
     }
 
-    /// The point of an entry.
+    /// The point of an entry that is there.
     pub fn point(&self, entry: &Entry) -> Option<u32> {
         let range = match entry.place {
             Place::Nth(nth) => {
@@ -110,7 +114,8 @@ impl LocationEntries {
             Place::Before | Place::After => self.n_numbered()..self.sorted.len(),
         };
         let first = range.start;
-        let found = self.sorted[range].binary_search(entry).ok()?;
+        // Mostly a call is one point, and the entry need not be read.
+        let found = if range.len() == 1 { 0 } else { self.sorted[range].binary_search(entry).ok()? };
         Some(self.points[first + found])
     }
 }

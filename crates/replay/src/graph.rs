@@ -18,14 +18,16 @@ pub struct Graph {
     pub(crate) points: Vec<Point>,
     /// By point.
     pub(crate) timeline_of: Vec<u32>,
+    /// By point: where its needs end; they begin where those of the point before end.
+    pub(crate) needs_end: Vec<u32>,
     /// What points need, point by point.
     pub(crate) needs: Vec<Signal>,
     pub(crate) joins: Vec<JoinNode>,
     /// What joins need, join by join.
     pub(crate) inputs: Vec<Signal>,
     /// Points and joins, each after all that it needs.
-    pub(crate) steps: Vec<Signal>,
-    /// Calls that completed messages, ascending by point.
+    pub(crate) runs: Vec<Run>,
+    /// The messages of calls that completed some, in no order.
     pub(crate) transfers: Vec<Transfer>,
     /// Messages of which both ends are known.
     pub(crate) n_messages: u64,
@@ -51,10 +53,19 @@ pub(crate) struct Point {
     pub at: u64,
     /// When the location goes on.
     pub until: u64,
-    /// Where its needs end; they begin where those of the point before end.
-    pub needs_end: u32,
     /// The call that needs them; the root if it needs nothing.
     pub path: CallPathId,
+}
+
+/// Points of one timeline that follow each other, or joins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The first of them.
+    pub first: Signal,
+    /// What follows the last one.
+    pub end: Signal,
+    /// The timeline of the points.
+    pub timeline: u32,
 }
 
 /// All of its inputs.
@@ -95,6 +106,20 @@ impl Graph {
         &self.dropped
     }
 
+    /// Calls that completed messages, ascending by point.
+    pub(crate) fn transfers(&self) -> Vec<Transfer> {
+        let mut transfers = self.transfers.clone();
+        transfers.sort_unstable_by_key(|it| (it.point, it.rest, it.bytes));
+        transfers.dedup_by(|later, first| {
+            let is_same = later.point == first.point;
+            if is_same {
+                first.bytes += later.bytes;
+            }
+            is_same
+        });
+        transfers
+    }
+
     /// From the first event of the locations that are replayed to their last.
     pub fn run(&self) -> TimeRange {
         let start = self.timelines.iter().map(|it| it.start).min().unwrap_or_default();
@@ -104,8 +129,8 @@ impl Graph {
 
     /// What a point needs.
     pub(crate) fn needs_of(&self, point: usize) -> &[Signal] {
-        let start = point.checked_sub(1).map_or(0, |before| self.points[before].needs_end);
-        &self.needs[start as usize..self.points[point].needs_end as usize]
+        let start = point.checked_sub(1).map_or(0, |before| self.needs_end[before]);
+        &self.needs[start as usize..self.needs_end[point] as usize]
     }
 
     /// What a join needs.
@@ -118,11 +143,11 @@ impl Graph {
     pub(crate) fn drop_needs(&mut self, cyclic: &BTreeSet<(u32, Signal)>) {
         self.dropped.cyclic += cyclic.len() as u64;
         let (mut kept, mut start) = (Vec::with_capacity(self.needs.len()), 0);
-        for (number, point) in (0..).zip(&mut self.points) {
-            let needs = &self.needs[start..point.needs_end as usize];
-            start = point.needs_end as usize;
+        for (number, needs_end) in (0..).zip(&mut self.needs_end) {
+            let needs = &self.needs[start..*needs_end as usize];
+            start = *needs_end as usize;
             kept.extend(needs.iter().filter(|&&need| !cyclic.contains(&(number, need))));
-            point.needs_end = kept.len() as u32;
+            *needs_end = kept.len() as u32;
         }
         self.needs = kept;
         self.set_until();

@@ -1,6 +1,6 @@
 //! An order in which every cause comes before its effect.
 
-use crate::graph::{Graph, Signal};
+use crate::graph::{Graph, Run, Signal};
 use crate::grouped::Grouped;
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -23,14 +23,14 @@ struct Progress<'a> {
     /// Signals that are there and were not followed.
     reached: Vec<Signal>,
     ready: Vec<u32>,
-    steps: Vec<Signal>,
+    runs: Vec<Run>,
     /// Needs of points that would wait for each other.
     cyclic: BTreeSet<(u32, Signal)>,
 }
 
 /// Points and joins, each after all that it needs. Where calls wait for each other, the needs of the earliest one are
 /// dropped until the rest can go on.
-pub(crate) fn order(graph: &mut Graph) -> Vec<Signal> {
+pub(crate) fn order(graph: &mut Graph) -> Vec<Run> {
     let mut progress = Progress::new(graph);
     progress.reach_empty_joins();
     progress.run();
@@ -38,11 +38,11 @@ pub(crate) fn order(graph: &mut Graph) -> Vec<Signal> {
         progress.ready.push(timeline);
         progress.run();
     }
-    let Progress { steps, cyclic, .. } = progress;
+    let Progress { runs, cyclic, .. } = progress;
     if !cyclic.is_empty() {
         graph.drop_needs(&cyclic);
     }
-    steps
+    runs
 }
 
 impl<'a> Progress<'a> {
@@ -65,7 +65,7 @@ impl<'a> Progress<'a> {
             feeds: Grouped::new(n_signals, feeds.iter().copied()),
             reached: Vec::new(),
             ready: (0..graph.timelines.len() as u32).rev().collect(),
-            steps: Vec::with_capacity(n_signals),
+            runs: Vec::new(),
             cyclic: BTreeSet::new(),
         }
     }
@@ -102,11 +102,26 @@ impl<'a> Progress<'a> {
         needs.find(|&need| is_missing(need) && !self.cyclic.contains(&(point as u32, need)))
     }
 
+    /// Adds a step.
+    fn add(&mut self, signal: Signal) {
+        let timeline = self.graph.timeline_of.get(signal as usize);
+        // A run of points ends with its timeline, a run of joins never meets a point.
+        let is_next =
+            |run: &&mut Run| run.end == signal && self.graph.timeline_of.get(run.first as usize) == timeline;
+        match self.runs.last_mut().filter(is_next) {
+            Some(run) => run.end += 1,
+            None => {
+                let timeline = timeline.copied().unwrap_or_default();
+                self.runs.push(Run { first: signal, end: signal + 1, timeline });
+            }
+        }
+    }
+
     fn reach(&mut self, signal: Signal) {
         self.reached.push(signal);
         while let Some(signal) = self.reached.pop() {
             self.is_there[signal as usize] = true;
-            self.steps.push(signal);
+            self.add(signal);
             let mut stopped = self.stopped[signal as usize].take();
             while let Some(timeline) = stopped.map(|it| it.get() - 1) {
                 self.ready.push(timeline);

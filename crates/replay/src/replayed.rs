@@ -1,17 +1,13 @@
 //! Replays: when each point would be reached with other lengths of the pieces.
 
-use crate::graph::{Graph, Signal, Timeline};
+use crate::graph::{Graph, Run, Signal, Timeline};
 use ouzel_model::Ticks;
 
 /// What a replay gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replayed {
-    /// When each point is left.
-    pub(crate) until: Vec<u64>,
-    /// When each point is reached.
-    pub(crate) at: Vec<u64>,
-    /// When each join is complete.
-    pub(crate) joins: Vec<u64>,
+    /// When each point is left and each join complete, by signal.
+    pub(crate) times: Vec<u64>,
     /// When each timeline ends.
     pub(crate) ends: Vec<u64>,
     start: u64,
@@ -65,41 +61,59 @@ impl Graph {
 
     /// The same; points that are released need nothing. No flags mean that none is.
     pub(crate) fn replay_without(&self, lengths: &[u64], released: &[bool]) -> Replayed {
+        let mut replayed = Replayed::default();
+        self.replay_into(&mut replayed, lengths, released);
+        replayed
+    }
+
+    /// The same in the memory of another replay.
+    pub(crate) fn replay_into(&self, replayed: &mut Replayed, lengths: &[u64], released: &[bool]) {
         let n_points = self.points.len();
-        let (mut until, mut at) = (vec![0; n_points], vec![0; n_points]);
-        let mut joins = vec![0; self.joins.len()];
-        for &step in &self.steps {
-            let step = step as usize;
-            let time = |signal: Signal| match (signal as usize).checked_sub(n_points) {
-                None => until[signal as usize],
-                Some(join) => joins[join],
-            };
-            if let Some(join) = step.checked_sub(n_points) {
-                joins[join] = self.inputs_of(join).iter().map(|&input| time(input)).max().unwrap_or_default();
+        replayed.start = self.run().start.0;
+        let Replayed { times, ends, .. } = replayed;
+        times.resize(n_points + self.joins.len(), 0);
+        for &Run { first, end, timeline } in &self.runs {
+            let (first, end) = (first as usize, end as usize);
+            if n_points <= first {
+                for join in first..end {
+                    times[join] = latest(times, self.inputs_of(join - n_points), 0);
+                }
                 continue;
             }
-            let timeline = self.timeline_of[step] as usize;
-            let of = &self.timelines[timeline];
-            let before = if step == of.first { of.start } else { until[step - 1] };
-            let reached = before + lengths[step + timeline];
-            let is_released = released.get(step).copied().unwrap_or_default();
-            let needs = if is_released { &[] } else { self.needs_of(step) };
-            let latest = needs.iter().map(|&need| time(need)).max();
-            at[step] = reached;
-            until[step] = reached.max(latest.unwrap_or_default());
+            let of = &self.timelines[timeline as usize];
+            let piece = first + timeline as usize;
+            let mut now = if first == of.first { of.start } else { times[first - 1] };
+            let mut needs_start = first.checked_sub(1).map_or(0, |before| self.needs_end[before]);
+            let points = self.needs_end[first..end].iter().zip(&lengths[piece..piece + (end - first)]);
+            for (point, (&needs_end, length)) in (first..end).zip(points) {
+                now += length;
+                let needs = &self.needs[needs_start as usize..needs_end as usize];
+                needs_start = needs_end;
+                if !released.get(point).copied().unwrap_or_default() {
+                    now = latest(times, needs, now);
+                }
+                times[point] = now;
+            }
         }
         let end = |(timeline, of): (usize, &Timeline)| {
             let last = (of.first + of.n_points).checked_sub(1).filter(|_| 0 < of.n_points);
-            let before = last.map_or(of.start, |last| until[last]);
-            before + lengths[of.first + of.n_points + timeline]
+            last.map_or(of.start, |last| times[last]) + lengths[of.first + of.n_points + timeline]
         };
-        let ends = self.timelines.iter().enumerate().map(end).collect();
-        Replayed { until, at, joins, ends, start: self.run().start.0 }
+        ends.clear();
+        ends.extend(self.timelines.iter().enumerate().map(end));
+    }
+
+    /// When a point is reached.
+    pub(crate) fn reached(&self, point: usize, replayed: &Replayed, lengths: &[u64]) -> u64 {
+        let timeline = self.timeline_of[point] as usize;
+        let of = &self.timelines[timeline];
+        let before = if point == of.first { of.start } else { replayed.times[point - 1] };
+        before + lengths[point + timeline]
     }
 
     /// The pieces of the critical path, the last first: each follows what it waited for, and nothing else could have
     /// begun it earlier. Of several timelines that end last, the first.
-    pub(crate) fn critical_pieces(&self, replayed: &Replayed) -> Vec<usize> {
+    pub(crate) fn critical_pieces(&self, replayed: &Replayed, lengths: &[u64]) -> Vec<usize> {
         let last = replayed.ends.iter().enumerate().max_by_key(|&(i, &end)| (end, std::cmp::Reverse(i)));
         let Some((mut timeline, _)) = last else { return Vec::new() };
         let mut next = self.timelines[timeline].first + self.timelines[timeline].n_points;
@@ -110,7 +124,7 @@ impl Graph {
                 return path;
             }
             let mut point = next - 1;
-            while replayed.at[point] < replayed.until[point] {
+            while self.reached(point, replayed, lengths) < replayed.times[point] {
                 let Some(cause) = self.cause(point, replayed) else { break };
                 point = cause;
                 timeline = self.timeline_of[point] as usize;
@@ -122,18 +136,19 @@ impl Graph {
     /// The post that a point waited for.
     fn cause(&self, point: usize, replayed: &Replayed) -> Option<usize> {
         let n_points = self.points.len();
-        let until = replayed.until[point];
         let mut signals = self.needs_of(point);
         loop {
-            let time = |signal: Signal| match (signal as usize).checked_sub(n_points) {
-                None => replayed.until[signal as usize],
-                Some(join) => replayed.joins[join],
-            };
-            let found = signals.iter().copied().find(|&signal| time(signal) == until)? as usize;
+            let is_cause = |signal: &Signal| replayed.times[*signal as usize] == replayed.times[point];
+            let found = signals.iter().copied().find(is_cause)? as usize;
             match found.checked_sub(n_points) {
                 None => return Some(found),
                 Some(join) => signals = self.inputs_of(join),
             }
         }
     }
+}
+
+/// The latest time of some signals, or another one if that is later.
+fn latest(times: &[u64], signals: &[Signal], other: u64) -> u64 {
+    signals.iter().map(|&signal| times[signal as usize]).fold(other, u64::max)
 }

@@ -78,7 +78,7 @@ impl Replay {
     pub fn gain(&self, edits: &[Edit]) -> i64 {
         let mut changing = Changing::new(&self.graph, &self.pieces);
         edits.iter().for_each(|edit| changing.edit(edit));
-        let (recorded, changed) = (self.graph.run(), changing.replay().run_time());
+        let (recorded, changed) = (self.graph.run(), changing.run_time());
         recorded.end.since(recorded.start).0.cast_signed().wrapping_sub(changed.0.cast_signed())
     }
 
@@ -89,7 +89,7 @@ impl Replay {
         let mut changing = Changing::new(&self.graph, &self.pieces);
         edits.iter().for_each(|edit| changing.edit(edit));
         changing.scale(&Selection::of_mpi(&self.pieces), (0, 1));
-        let (ideal, changed) = (self.ideal_run_time().0, changing.replay().run_time().0);
+        let (ideal, changed) = (self.ideal_run_time().0, changing.run_time().0);
         ideal.cast_signed().wrapping_sub(changed.cast_signed())
     }
 
@@ -141,7 +141,7 @@ impl Replay {
         let mut changing = Changing::new(&self.graph, &self.pieces);
         changes.iter().try_for_each(|change| changing.make(change))?;
         let [recorded, projected] = [unchanged, changing].map(|changing| {
-            let lengths = changing.lengths();
+            let lengths = changing.lengths().into_owned();
             (self.graph.replay(&lengths), changing.times_in_mpi(), lengths)
         });
         let n = self.graph.timelines.len();
@@ -175,7 +175,7 @@ impl Replay {
             add(SpanKind::Mpi, start, works);
             add(SpanKind::Work, works, end);
             if nth < of.n_points {
-                start = replayed.until[of.first + nth];
+                start = replayed.times[of.first + nth];
                 add(SpanKind::Wait, end, start);
             }
         }

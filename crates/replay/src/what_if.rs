@@ -107,6 +107,7 @@ pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Res
     for change in changes {
         changing.make(change)?;
     }
+    let lengths = changing.lengths();
     let projected = changing.replay();
     let run = graph.run();
     let ranks = graph.timelines.iter().enumerate().map(|(number, of)| {
@@ -115,16 +116,16 @@ pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Res
             rank: of.rank,
             end: since_start(of.end),
             projected_end: since_start(projected.ends[number]),
-            wait: graph.waited(number, &recorded),
-            projected_wait: graph.waited(number, &projected),
+            wait: graph.waited(number, &recorded, &pieces.lengths),
+            projected_wait: graph.waited(number, &projected, &lengths),
         }
     });
     Ok(Projection {
         run_time: run.end.since(run.start),
         projected: projected.run_time(),
-        identity_error: graph.identity_error(&recorded),
+        identity_error: graph.identity_error(&recorded, &pieces.lengths),
         ranks: ranks.collect(),
-        critical_path: critical_times(graph, pieces, &projected, changing.times()),
+        critical_path: critical_times(graph, pieces, (&projected, &lengths), changing.times()),
         n_without: changing.n_without,
     })
 }
@@ -133,12 +134,13 @@ pub(crate) fn what_if(graph: &Graph, pieces: &Pieces, changes: &[Change]) -> Res
 /// `n_replayed`, which lead.
 pub(crate) fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<PathGain> {
     let recorded = graph.replay(&pieces.lengths);
-    let critical = critical_times(graph, pieces, &recorded, &pieces.times);
+    let critical = critical_times(graph, pieces, (&recorded, &pieces.lengths), &pieces.times);
     let critical = critical.into_iter().filter(|&(path, _)| pieces.works(path));
     let run_time = recorded.run_time();
+    let mut changing = Changing::new(graph, pieces);
     let gains = |(nth, (call_path, critical)): (usize, (CallPathId, Ticks))| {
         let gains = match nth < n_replayed {
-            true => replayed_gains(graph, pieces, call_path, run_time),
+            true => replayed_gains(&mut changing, &Selection::of_path(call_path, pieces), run_time),
             false => Gains::AtMost { halved: Ticks(critical.0 / 2), removed: critical },
         };
         PathGain { call_path, critical, gains }
@@ -153,17 +155,16 @@ pub(crate) fn ranking(graph: &Graph, pieces: &Pieces, n_replayed: usize) -> Vec<
     rows
 }
 
-fn replayed_gains(graph: &Graph, pieces: &Pieces, path: CallPathId, run_time: Ticks) -> Gains {
-    let selection = Selection::of_path(path, pieces);
-    let with = |change: &dyn Fn(&mut Changing<'_>)| {
-        let mut changing = Changing::new(graph, pieces);
-        change(&mut changing);
-        changing.replay().run_time()
+fn replayed_gains(changing: &mut Changing<'_>, selection: &Selection, run_time: Ticks) -> Gains {
+    let mut with = |change: &dyn Fn(&mut Changing<'_>)| {
+        changing.undo();
+        change(changing);
+        changing.run_time()
     };
-    let balanced = with(&|it| it.balance_phases(&selection));
+    let balanced = with(&|it| it.balance_phases(selection));
     Gains::Replayed {
-        halved: run_time.since(with(&|it| it.scale(&selection, (1, 2)))),
-        removed: run_time.since(with(&|it| it.scale(&selection, (0, 1)))),
+        halved: run_time.since(with(&|it| it.scale(selection, (1, 2)))),
+        removed: run_time.since(with(&|it| it.scale(selection, (0, 1)))),
         balanced: run_time.0.cast_signed().wrapping_sub(balanced.0.cast_signed()),
     }
 }
@@ -172,11 +173,11 @@ fn replayed_gains(graph: &Graph, pieces: &Pieces, path: CallPathId, run_time: Ti
 fn critical_times(
     graph: &Graph,
     pieces: &Pieces,
-    replayed: &Replayed,
+    (replayed, lengths): (&Replayed, &[u64]),
     times: &[u64],
 ) -> Vec<(CallPathId, Ticks)> {
     let mut is_critical = vec![false; graph.n_pieces()];
-    graph.critical_pieces(replayed).into_iter().for_each(|piece| is_critical[piece] = true);
+    graph.critical_pieces(replayed, lengths).into_iter().for_each(|piece| is_critical[piece] = true);
     let mut sums = vec![0; pieces.call_paths.len()];
     for (share, time) in pieces.shares.iter().zip(times) {
         if is_critical[share.segment as usize] {
@@ -191,18 +192,19 @@ fn critical_times(
 
 impl Graph {
     /// How long a timeline waits.
-    fn waited(&self, timeline: usize, replayed: &Replayed) -> Ticks {
+    fn waited(&self, timeline: usize, replayed: &Replayed, lengths: &[u64]) -> Ticks {
         let of = &self.timelines[timeline];
-        let points = of.first..of.first + of.n_points;
-        let waits = replayed.until[points.clone()].iter().zip(&replayed.at[points]);
-        Ticks(waits.map(|(until, at)| until - at).sum())
+        let waited = |point: usize| replayed.times[point] - self.reached(point, replayed, lengths);
+        Ticks((of.first..of.first + of.n_points).map(waited).sum())
     }
 
     /// The most by which a replay misses a recorded time.
-    fn identity_error(&self, replayed: &Replayed) -> Ticks {
-        let points = self.points.iter().zip(replayed.at.iter().zip(&replayed.until));
-        let errors =
-            points.map(|(point, (at, until))| point.at.abs_diff(*at).max(point.until.abs_diff(*until)));
+    fn identity_error(&self, replayed: &Replayed, lengths: &[u64]) -> Ticks {
+        let points = self.points.iter().zip(&replayed.times).enumerate();
+        let errors = points.map(|(number, (point, until))| {
+            let at = self.reached(number, replayed, lengths);
+            point.at.abs_diff(at).max(point.until.abs_diff(*until))
+        });
         let ends = self.timelines.iter().zip(&replayed.ends).map(|(of, end)| of.end.abs_diff(*end));
         Ticks(errors.chain(ends).max().unwrap_or_default())
     }
