@@ -145,7 +145,7 @@ impl Analysis for PathCalls {
         let mut from = 0;
         while let Some(&(_, range)) = local.segments.get(local.next) {
             // Events up to the begin of a segment only tell what goes on there.
-            let begin = from + chunk.time[from..].partition_point(|&at| at <= range.start);
+            let begin = from + n_until(&chunk.time[from..], range.start);
             local.state = last_state(chunk, from..begin).unwrap_or(local.state);
             from = begin;
             let here = local.next;
@@ -194,12 +194,13 @@ impl Analysis for PathCalls {
             let call_paths = cx.call_paths.clone();
             return Ok(PathCallsOutput { call_paths, shares: Vec::new(), is_over: true });
         }
-        let share = |(segment, state, time): StateTime| {
+        let share = |&(segment, state, time): &StateTime| {
             let call_path = if state.is_left() { cx.call_paths.parent(state.path()) } else { state.path() };
             SegmentShare { segment, call_path, time }
         };
         let mut shares: Vec<SegmentShare> = Vec::with_capacity(n_times);
-        shares.extend(partial.locations.into_values().flatten().map(share));
+        // Each location is let go once it is read.
+        partial.locations.into_values().for_each(|times| shares.extend(times.iter().map(share)));
         sort_by_segment(&mut shares);
         shares.dedup_by(|later, first| {
             let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
@@ -219,6 +220,16 @@ fn sort_by_segment(shares: &mut [SegmentShare]) {
     } else {
         shares.sort_unstable();
     }
+}
+
+/// How many of some ascending times are not after a time: doubling steps, as it is mostly near.
+fn n_until(times: &[Ticks], last: Ticks) -> usize {
+    let mut n = 1;
+    while times.get(n).is_some_and(|&at| at <= last) {
+        n *= 2;
+    }
+    let times = &times[..times.len().min(n)];
+    times.partition_point(|&at| at <= last)
 }
 
 /// What a location does after an enter or leave.
@@ -273,6 +284,7 @@ impl PathCallsLocal {
     }
 
     /// Gives the time since the last enter or leave to what the location does, as far as it lies in segments.
+    #[inline]
     fn advance(&mut self, at: Ticks) {
         while let Some(&(number, range)) = self.segments.get(self.next) {
             let inside = at.min(range.end).since(self.since.max(range.start));
@@ -282,11 +294,16 @@ impl PathCallsLocal {
             if at < range.end {
                 break;
             }
-            let open = &mut self.open;
-            let time = |state: PathState| (number, state, std::mem::take(&mut open[state.0 as usize]));
-            self.done.extend(self.touched.drain(..).map(time));
-            self.next += 1;
+            self.end_segment(number);
         }
         self.since = at;
+    }
+
+    /// Moves the times of a segment that is over to those that are done.
+    fn end_segment(&mut self, number: u32) {
+        let open = &mut self.open;
+        let time = |state: PathState| (number, state, std::mem::take(&mut open[state.0 as usize]));
+        self.done.extend(self.touched.drain(..).map(time));
+        self.next += 1;
     }
 }
