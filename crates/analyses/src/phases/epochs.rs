@@ -132,6 +132,11 @@ impl Sums {
     #[expect(clippy::cast_precision_loss, reason = "compared with a rule of thumb")]
     fn best_parts(&self) -> Vec<usize> {
         let k = self.n_steps;
+        let finest: u64 = (0..k).map(|step| self.imbalance(step, step + 1)).sum();
+        // No parts hold more than all steps do, and epochs hold more than twice the whole run.
+        if finest <= self.imbalance(0, k) * 2 {
+            return Vec::new();
+        }
         // Those that end at one step follow each other, as they are compared with each other.
         let mut all = vec![0; k * (k + 1)];
         for to in 1..=k {
@@ -140,7 +145,6 @@ impl Sums {
             }
         }
         let of = |from: usize, to: usize| all[to * k + from];
-        let finest: u64 = (0..k).map(|i| of(i, i + 1)).sum();
         // best[n][to]: the greatest sum of n + 1 parts that end at `to`, and where the last of them begins.
         let n_most = MAX_EPOCHS.min(k / LEAST_BUCKETS);
         let mut best: Vec<Vec<(u64, usize)>> = vec![(0..=k).map(|to| (of(0, to), 0)).collect()];
