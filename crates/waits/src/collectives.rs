@@ -20,6 +20,7 @@
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
 use crate::delays::GroupPoint;
+use crate::depth::Depth;
 use crate::edges::{Join, Need, Place, Post};
 use crate::neighbours::Neighbours;
 use crate::records::{CollectiveRecord, CollectiveSite, LocationRecords, Steps};
@@ -163,13 +164,14 @@ pub(crate) fn collective_waits<'a>(
     records: &'a BTreeMap<LocationId, LocationRecords>,
     kinds: &[CallKind],
     definitions: &Definitions,
+    depth: Depth,
 ) -> CollectiveWaits {
     let parts = |(&location, of): (&LocationId, &'a LocationRecords)| {
         let steps = of.order.collectives.iter().copied().map(Some).chain(std::iter::repeat(None));
         of.collectives.iter().zip(steps).map(move |(record, steps)| (location, record, steps))
     };
     let all: Vec<Part<'_>> = records.iter().flat_map(parts).collect();
-    let mut found = Finding::new(kinds, definitions);
+    let mut found = Finding { depth, ..Finding::new(kinds, definitions) };
     found.add_all(&all, |_, _| {});
     found.result
 }
@@ -195,20 +197,11 @@ pub(crate) fn window_collective_waits(
 
 type Part<'a> = (LocationId, &'a CollectiveRecord, Option<Steps>);
 
-/// The point that members of a collective of all have in common.
-fn group_point(members: &[Member<'_>]) -> Option<GroupPoint> {
-    let last = members.iter().map(|it| it.record.arrived).max()?;
-    let at = members.iter().map(|it| it.record.end).min()?;
-    let is_common = last <= at && members.iter().all(|it| it.record.is_blocking);
-    let mut left: Vec<(LocationId, Ticks)> = members.iter().map(|it| (it.location, it.record.end)).collect();
-    left.sort_unstable();
-    is_common.then_some(GroupPoint { at, members: left })
-}
-
 struct Finding<'a> {
     /// By call path.
     kinds: &'a [CallKind],
     definitions: &'a Definitions,
+    depth: Depth,
     /// Of communicators with collectives of neighbours: who these are, if that is known.
     neighbours: BTreeMap<CommId, Option<Neighbours>>,
     result: CollectiveWaits,
@@ -216,7 +209,13 @@ struct Finding<'a> {
 
 impl<'a> Finding<'a> {
     fn new(kinds: &'a [CallKind], definitions: &'a Definitions) -> Self {
-        Finding { kinds, definitions, neighbours: BTreeMap::new(), result: CollectiveWaits::default() }
+        Finding {
+            kinds,
+            definitions,
+            depth: Depth::CausesAndEdges,
+            neighbours: BTreeMap::new(),
+            result: CollectiveWaits::default(),
+        }
     }
 }
 
@@ -274,7 +273,7 @@ impl Finding<'_> {
                 let takes_part = |it: &&Member<'_>| it.record.moves_data || !needs_data;
                 let members: Vec<Member<'_>> = members.iter().filter(takes_part).copied().collect();
                 self.all_for_all((class, certainty), &members, is_inter);
-                self.result.groups.extend(group_point(&members));
+                self.result.groups.extend(self.group_point(&members));
                 if let Some(completion) = completion {
                     self.completion((completion, certainty), &members);
                 }
@@ -284,7 +283,7 @@ impl Finding<'_> {
                 let first = members.iter().map(|it| it.record.end).min();
                 if last <= first {
                     self.all_for_all((class, Certainty::Certain), members, is_inter);
-                    self.result.groups.extend(group_point(members));
+                    self.result.groups.extend(self.group_point(members));
                 }
             }
             (Some(Pattern::AllForRoot), Some(root)) => {
@@ -336,11 +335,28 @@ impl Finding<'_> {
         };
         let last = if is_inter { [last(Some(true)), last(Some(false))] } else { [last(None); 2] };
         self.joins_of_all(members, is_inter);
+        if !self.depth.has_waits() {
+            return;
+        }
         for member in members {
             if let Some(last) = last[usize::from(member.is_remote)] {
                 self.wait(class, member, last);
             }
         }
+    }
+
+    /// The point that members of a collective of all have in common.
+    fn group_point(&self, members: &[Member<'_>]) -> Option<GroupPoint> {
+        let last = members.iter().map(|it| it.record.arrived).max()?;
+        let at = members.iter().map(|it| it.record.end).min()?;
+        let is_common = last <= at && members.iter().all(|it| it.record.is_blocking);
+        if !is_common || !self.depth.has_causes() {
+            return None;
+        }
+        let mut left: Vec<(LocationId, Ticks)> =
+            members.iter().map(|it| (it.location, it.record.end)).collect();
+        left.sort_unstable();
+        Some(GroupPoint { at, members: left })
     }
 
     fn joins_of_all(&mut self, members: &[Member<'_>], is_inter: bool) {
@@ -396,7 +412,7 @@ impl Finding<'_> {
     fn completion(&mut self, class: (WaitClass, Certainty), members: &[Member<'_>]) {
         let last = members.iter().map(|it| it.record.arrived).max();
         let first = members.iter().map(|it| it.record.end).min();
-        let Some(start) = last.max(first) else { return };
+        let Some(start) = last.max(first).filter(|_| self.depth.has_waits()) else { return };
         for member in members.iter().filter(|it| it.record.is_blocking) {
             let range = (start, member.record.end);
             let completion = self.range(class, member, range);
@@ -439,7 +455,7 @@ impl Finding<'_> {
         (start, end): (Ticks, Ticks),
     ) -> Option<Wait> {
         let &CollectiveRecord { path, enter, end: leave, .. } = member.record;
-        (start < end && self.kinds[path.index()].waits()).then_some(Wait {
+        (self.depth.has_waits() && start < end && self.kinds[path.index()].waits()).then_some(Wait {
             class,
             certainty,
             is_clamped: false,

@@ -9,13 +9,18 @@ pub(crate) enum Depth {
     Waits,
     /// Also what their causes are found from.
     Causes,
-    /// Also who needs whom.
+    /// Only who needs whom, not the waits.
     Edges,
-    /// All of it.
+    /// Waits, their causes and who needs whom.
     CausesAndEdges,
 }
 
 impl Depth {
+    /// Whether waits are kept.
+    pub fn has_waits(self) -> bool {
+        self != Depth::Edges
+    }
+
     /// Whether causes are found.
     pub fn has_causes(self) -> bool {
         matches!(self, Depth::Causes | Depth::CausesAndEdges)

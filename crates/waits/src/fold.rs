@@ -64,13 +64,13 @@ impl Waits {
         Waits { depth: Depth::Causes, ..Waits::new(definitions) }
     }
 
-    /// The same, with who needs whom, whether it waited or not. Threads of a process and accelerators are left out.
+    /// Who needs whom, whether it waited or not, and no waits. Threads of a process and accelerators are left out.
     pub fn with_edges(definitions: &Definitions) -> Self {
         let (threads, devices) = (ThreadCalls::default(), DeviceApis::default());
         Waits { depth: Depth::Edges, threads, devices, ..Waits::new(definitions) }
     }
 
-    /// The same with both. Threads of a process are left out.
+    /// Waits with both. Threads of a process are left out.
     pub fn with_dependencies_and_edges(definitions: &Definitions) -> Self {
         Waits { depth: Depth::CausesAndEdges, ..Waits::with_edges(definitions) }
     }

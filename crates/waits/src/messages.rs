@@ -15,10 +15,13 @@
 
 use crate::calls::CallKind;
 use crate::class::{Certainty, WaitClass};
+use crate::depth::Depth;
 use crate::edges::{MessageEdge, Need, Place, Post};
 use crate::records::{BareKind, CallOrder, LocationRecords, Steps};
 use crate::wait::{Culprit, Wait};
-use ouzel_analyses::message_matching::{End, EndCall, MessageEnds, Pair, Unmatched, for_each_pair};
+use ouzel_analyses::message_matching::{
+    End, EndCall, LocationEnds, MessageEnds, Pair, Unmatched, for_each_pair,
+};
 use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, WorldRank};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -54,7 +57,7 @@ pub(crate) struct Received {
 pub(crate) struct MessageWaits {
     pub waits: Vec<Wait>,
     /// By location and place in the order of posting.
-    pub received: BTreeMap<LocationId, Vec<Option<Received>>>,
+    pub received: Vec<Vec<Option<Received>>>,
     pub unmatched: Unmatched,
     /// Those of the selection.
     pub violations: ClockViolations,
@@ -88,16 +91,43 @@ fn visit(wait: &Wait) -> Visit {
     (wait.location, wait.enter, wait.path)
 }
 
+/// A send that may have waited for its receive.
+#[derive(Debug, Clone, Copy)]
+struct PossibleEdge {
+    send: EndRow,
+    receive: EndRow,
+    bytes: u64,
+    /// Whether its call was entered before the receive was posted.
+    may_have_waited: bool,
+}
+
+/// Where an end of a message is kept: the location among those with ends, and its row there.
+#[derive(Debug, Clone, Copy)]
+struct EndRow {
+    of: u32,
+    row: u32,
+}
+
+impl EndRow {
+    fn new(end: &End<'_>) -> Self {
+        EndRow { of: end.of, row: end.row }
+    }
+}
+
 /// What is gathered over all messages.
 struct Gathering<'a> {
     /// By call path.
     kinds: &'a [CallKind],
-    records: &'a BTreeMap<LocationId, LocationRecords>,
+    /// By location.
+    records: Vec<Option<&'a LocationRecords>>,
+    /// The ends of the locations that have any.
+    ends: Vec<(LocationId, &'a LocationEnds)>,
+    depth: Depth,
     result: MessageWaits,
     /// Sends that may have waited, with the bytes of the message.
     late_receivers: Vec<(Wait, u64)>,
-    /// Sends that were not left before their receive was posted, with what they may have needed.
-    possible_edges: Vec<((LocationId, LocationId), MessageEdge)>,
+    /// Messages whose sends were not left before their receive was posted, which they may have needed.
+    possible_edges: Vec<PossibleEdge>,
     /// The most bytes that were buffered between two locations.
     buffered: FxHashMap<(LocationId, LocationId), u64>,
     /// By location with probes.
@@ -110,14 +140,19 @@ pub(crate) fn message_waits(
     records: &BTreeMap<LocationId, LocationRecords>,
     kinds: &[CallKind],
     definitions: &Definitions,
+    depth: Depth,
 ) -> MessageWaits {
     let probes = |of: &LocationRecords| of.bare.iter().any(|call| call.kind == BareKind::Probe);
     let probed = records.iter().filter(|(_, of)| probes(of)).map(|(&id, _)| (id, Vec::new())).collect();
-    let posted = |(&id, of): (&LocationId, &LocationRecords)| (id, vec![None; of.recorded.len()]);
-    let result = MessageWaits { received: records.iter().map(posted).collect(), ..MessageWaits::default() };
+    let by_location = |id: LocationId| records.get(&id);
+    let by_location: Vec<_> = definitions.location_ids().map(by_location).collect();
+    let received = by_location.iter().map(|of| vec![None; of.map_or(0, |of| of.recorded.len())]).collect();
+    let result = MessageWaits { received, ..MessageWaits::default() };
     let mut gathering = Gathering {
         kinds,
-        records,
+        records: by_location,
+        ends: ends.locations.iter().map(|(&location, ends)| (location, ends)).collect(),
+        depth,
         result,
         late_receivers: Vec::new(),
         possible_edges: Vec::new(),
@@ -127,7 +162,7 @@ pub(crate) fn message_waits(
     let unmatched = for_each_pair(ends, definitions, |pair| gathering.add(&pair));
     gathering.result.unmatched = unmatched;
     gathering.judge_late_receivers();
-    gathering.add_probes();
+    gathering.add_probes(records);
     gathering.result
 }
 
@@ -138,15 +173,16 @@ impl Gathering<'_> {
         if send.location == receive.location {
             return;
         }
-        let sent =
-            self.records.get(&send.location).map_or(send.posted(), |of| of.recorded[send.nth() as usize]);
+        let records = self.records[send.location.index()];
+        let sent = records.map_or(send.posted(), |of| of.recorded[send.nth() as usize]);
         let visit = receive.completed().map(|call| (call.enter, call.path));
-        if let Some(of) = self.result.received.get_mut(&receive.location) {
-            of[receive.nth() as usize] = Some(Received { sent, from: *from, visit });
+        if let Some(received) = self.result.received[receive.location.index()].get_mut(receive.nth() as usize)
+        {
+            *received = Some(Received { sent, from: *from, visit });
         }
         if let Some(of) = self.probed.get_mut(&receive.location) {
             let culprit = culprit(send);
-            let post = self.records.get(&send.location).and_then(|of| of.order.post(send));
+            let post = records.and_then(|of| of.order.post(send));
             of.push(Probed {
                 posted: receive.posted(),
                 nth: receive.nth(),
@@ -156,7 +192,9 @@ impl Gathering<'_> {
                 bytes: send.bytes(),
             });
         }
-        self.result.edges.extend(self.edge(send, receive));
+        if self.depth.has_edges() {
+            self.result.edges.extend(self.edge(send, receive));
+        }
         self.add_late_sender(pair);
         self.add_late_receiver(pair);
     }
@@ -170,7 +208,7 @@ impl Gathering<'_> {
                 self.result.violations.add(send.posted().since(call.leave));
             }
         }
-        if self.kinds[call.path.index()].waits() {
+        if self.depth.has_waits() && self.kinds[call.path.index()].waits() {
             let end = send.posted().min(call.leave);
             let wait = wait(WaitClass::LateSender, receive, &call, end, send);
             self.result.waits.extend(wait.map(|wait| Wait { is_clamped, ..wait }));
@@ -179,8 +217,8 @@ impl Gathering<'_> {
 
     /// What the call in which `theirs` completes needs of `mine`.
     fn edge(&self, mine: &End<'_>, theirs: &End<'_>) -> Option<MessageEdge> {
-        let post = self.records.get(&mine.location)?.order.post(mine)?;
-        let need = self.records.get(&theirs.location)?.need(theirs)?;
+        let post = self.records[mine.location.index()]?.order.post(mine)?;
+        let need = self.records[theirs.location.index()]?.need(theirs)?;
         Some(MessageEdge { post, need, bytes: mine.bytes() })
     }
 
@@ -192,11 +230,15 @@ impl Gathering<'_> {
             *most = (*most).max(send.bytes());
             return;
         }
-        if let Some(edge) = self.edge(receive, send) {
-            match is_synchronous {
-                true => self.result.edges.push(edge),
-                false => self.possible_edges.push(((send.location, receive.location), edge)),
-            }
+        match (self.depth.has_edges(), is_synchronous) {
+            (false, _) => {}
+            (true, true) => self.result.edges.extend(self.edge(receive, send)),
+            (true, false) => self.possible_edges.push(PossibleEdge {
+                send: EndRow::new(send),
+                receive: EndRow::new(receive),
+                bytes: send.bytes(),
+                may_have_waited: call.enter < receive.posted(),
+            }),
         }
         if !self.kinds[call.path.index()].waits() {
             return;
@@ -238,36 +280,57 @@ impl Gathering<'_> {
     fn add_likely_edges(&mut self, shortest: &FxHashMap<(LocationId, LocationId), u64>) {
         let possible = std::mem::take(&mut self.possible_edges);
         let call = |edge: &MessageEdge| (edge.need.location, edge.need.place);
+        let most_buffered = self.buffered.values().max().copied();
+        let seems_to_wait = |MessageEdge { post, need, bytes }: &MessageEdge| {
+            most_buffered.is_none_or(|most| most < *bytes)
+                && need.leave.since(post.at) < post.at.since(need.at)
+        };
+        let waiting = possible.iter().filter(|it| it.may_have_waited);
+        let waiting = waiting.filter_map(|it| self.possible_edge(it)).filter(seems_to_wait);
+        let waiting: Vec<MessageEdge> = waiting.collect();
         let mut held: FxHashMap<(LocationId, Place), Ticks> =
-            possible.iter().map(|(_, edge)| (call(edge), Ticks(0))).collect();
-        for edge in &self.result.edges {
+            waiting.iter().map(|edge| (call(edge), Ticks(0))).collect();
+        for edge in self.result.edges.iter().filter(|_| !waiting.is_empty()) {
             held.entry(call(edge)).and_modify(|until| *until = edge.post.at.max(*until));
         }
-        let most_buffered = self.buffered.values().max().copied();
-        let seems_to_wait = |edge: &MessageEdge| {
-            let MessageEdge { post, need, bytes } = edge;
-            let is_held = held.get(&call(edge)).is_some_and(|until| post.at <= *until);
-            let wait = post.at.since(need.at);
-            !is_held && most_buffered.is_none_or(|most| most < *bytes) && need.leave.since(post.at) < wait
-        };
-        let least = possible.iter().map(|it| &it.1).filter(|it| seems_to_wait(it)).map(|it| it.bytes).min();
-        for (between, edge) in possible {
-            let must_wait = shortest.get(&between).is_some_and(|&shortest| shortest < edge.bytes);
-            let may_have_waited = u64::from(edge.need.at < edge.post.at);
-            if must_wait || least.is_some_and(|least| least <= edge.bytes) {
+        let is_held = |edge: &MessageEdge| held.get(&call(edge)).is_some_and(|until| edge.post.at <= *until);
+        let least = waiting.iter().filter(|edge| !is_held(edge)).map(|edge| edge.bytes).min();
+        for it in possible {
+            let between = || (self.end(it.send).location, self.end(it.receive).location);
+            let must_wait =
+                !shortest.is_empty() && shortest.get(&between()).is_some_and(|&shortest| shortest < it.bytes);
+            let is_needed = must_wait || least.is_some_and(|least| least <= it.bytes);
+            if !is_needed && !it.may_have_waited {
+                continue;
+            }
+            let Some(edge) = self.possible_edge(&it) else { continue };
+            if is_needed {
                 self.result.edges.push(edge);
-                self.result.n_likely += if must_wait { 0 } else { may_have_waited };
+                self.result.n_likely += u64::from(!must_wait && it.may_have_waited);
             } else {
-                self.result.n_possible += may_have_waited;
+                self.result.n_possible += 1;
             }
         }
+    }
+
+    fn end(&self, EndRow { of, row }: EndRow) -> End<'_> {
+        let (location, ends) = self.ends[of as usize];
+        End { location, of, row, ends }
+    }
+
+    /// What the call in which a send completes may have needed.
+    fn possible_edge(&self, of: &PossibleEdge) -> Option<MessageEdge> {
+        self.edge(&self.end(of.receive), &self.end(of.send))
     }
 
     /// When the last message was sent that is received in the visit of a send that may have waited.
     fn held_by_receives(&self) -> FxHashMap<Visit, Ticks> {
         let visits = self.late_receivers.iter().map(|(wait, _)| (visit(wait), Ticks(0)));
         let mut held: FxHashMap<Visit, Ticks> = visits.collect();
-        for (&location, received) in self.result.received.iter().filter(|_| !self.late_receivers.is_empty()) {
+        if self.late_receivers.is_empty() {
+            return held;
+        }
+        for (location, received) in (0..).map(LocationId).zip(&self.result.received) {
             for Received { sent, visit, .. } in received.iter().flatten() {
                 let of_visit = visit.and_then(|(enter, path)| held.get_mut(&(location, enter, path)));
                 of_visit.into_iter().for_each(|held| *held = (*held).max(*sent));
@@ -276,10 +339,10 @@ impl Gathering<'_> {
         held
     }
 
-    fn add_probes(&mut self) {
+    fn add_probes(&mut self, records: &BTreeMap<LocationId, LocationRecords>) {
         for (&location, probed) in &mut self.probed {
             probed.sort_unstable_by_key(|it| (it.posted, it.nth));
-            let probes = self.records[&location].bare.iter().filter(|call| call.kind == BareKind::Probe);
+            let probes = records[&location].bare.iter().filter(|call| call.kind == BareKind::Probe);
             for probe in probes {
                 let Some(it) = probed.get(probed.partition_point(|it| it.posted < probe.leave)) else {
                     continue;
@@ -319,10 +382,13 @@ impl LocationRecords {
     fn need(&self, end: &End<'_>) -> Option<Need> {
         let steps =
             self.order.ends.get(end.nth() as usize).filter(|it| it.completed != Steps::NONE.completed)?;
-        let recorded = self.recorded.get(end.nth() as usize).copied().filter(|at| Ticks(0) < *at);
         let (at, leave, path) = match end.completed() {
             Some(call) => (call.enter, call.leave, call.path),
-            None => (recorded?, recorded?, CallPathTree::ROOT),
+            None => {
+                let recorded = self.recorded.get(end.nth() as usize).copied();
+                let recorded = recorded.filter(|at| Ticks(0) < *at)?;
+                (recorded, recorded, CallPathTree::ROOT)
+            }
         };
         Some(Need { location: end.location, place: Place::Nth(steps.completed), at, leave, path })
     }

@@ -21,13 +21,13 @@ struct PendingLateSender<'a> {
 /// The parts of late senders that are in wrong order. `waits` are by location.
 pub(crate) fn wrong_order(
     waits: &[Wait],
-    received: &BTreeMap<LocationId, Vec<Option<Received>>>,
+    received: &[Vec<Option<Received>>],
     records: &BTreeMap<LocationId, LocationRecords>,
 ) -> Vec<Wait> {
     let mut found = Vec::new();
     for of_location in waits.chunk_by(|a, b| a.location == b.location) {
         let location = of_location[0].location;
-        let (Some(received), Some(records)) = (received.get(&location), records.get(&location)) else {
+        let (Some(received), Some(records)) = (received.get(location.index()), records.get(&location)) else {
             continue;
         };
         let mut late: BTreeMap<u32, Vec<&Wait>> = BTreeMap::new();

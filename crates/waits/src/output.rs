@@ -37,7 +37,8 @@ pub struct WaitsOutput {
     /// Threads of the selection that have events, of each process those that there are at once: the number of ranks, if
     /// none has several.
     pub n_threads: u64,
-    /// By location and time, cut to the time range; parts of waits and what lies beside them follow.
+    /// By location and time, cut to the time range; parts of waits and what lies beside them follow. Empty if only
+    /// [`edges`](WaitsOutput::edges) were asked for.
     pub waits: Vec<Wait>,
     /// Waiting of threads without a single call that came late, and what lies beside it.
     pub sums: Vec<WaitSum>,
@@ -127,31 +128,17 @@ pub(crate) fn output(
 ) -> WaitsOutput {
     let WaitsPartial { ends, locations } = partial;
     let kinds = CallKind::of_paths(of_regions, cx.call_paths);
-    let messages = message_waits(ends, locations, &kinds, cx.definitions);
-    let mut collectives = collective_waits(locations, &kinds, cx.definitions);
+    let mut messages = message_waits(ends, locations, &kinds, cx.definitions, depth);
+    let mut collectives = collective_waits(locations, &kinds, cx.definitions, depth);
     let of_rma = locations.iter().map(|(&id, of)| (id, &of.rma));
-    let (one_sided, of_windows) = rma_waits(of_rma, &kinds, cx.definitions);
+    let (mut one_sided, of_windows) = rma_waits(of_rma, &kinds, cx.definitions);
     collectives.append(of_windows);
     report_one_sided(&one_sided, cx);
     report_unmatched(cx.notices, messages.unmatched, ends);
     report(&messages, &collectives, cx);
-    let MessageWaits { mut waits, received, violations, clocks_are_wrong, edges, .. } = messages;
-    let mut edges = depth.has_edges().then(|| Edges {
-        call_paths: CallPathTree::default(),
-        messages: edges,
-        joins: [collectives.joins, one_sided.joins, process_joins(locations, cx.definitions).collect()]
-            .concat(),
-        spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
-        n_messages: messages.n_messages,
-        missing: MissingEdges {
-            likely_receivers: messages.n_likely,
-            possible_receivers: messages.n_possible,
-            unmatched: messages.unmatched.sends + messages.unmatched.receives,
-            partial: collectives.n_without_edges,
-            epochs: one_sided.n_without_edges,
-            locks_in_order: one_sided.n_locks,
-        },
-    });
+    let mut edges =
+        depth.has_edges().then(|| all_edges(&mut messages, &mut collectives, &mut one_sided, locations, cx));
+    let MessageWaits { mut waits, received, violations, clocks_are_wrong, .. } = messages;
     waits.extend(collectives.waits);
     waits.extend(one_sided.waits);
     longest_of_visits(&mut waits);
@@ -171,6 +158,10 @@ pub(crate) fn output(
         let (of_processes, completions) = process_waits(locations, cx.definitions);
         waits.extend(of_processes);
         beside.extend(completions);
+    }
+    if !depth.has_waits() {
+        waits.clear();
+        beside.clear();
     }
     let mut groups = collectives.groups;
     groups.extend(threads.groups);
@@ -202,6 +193,34 @@ pub(crate) fn output(
         dependencies,
         edges,
         late: None,
+    }
+}
+
+/// Who needs whom, taken out of what was found of each kind.
+fn all_edges(
+    messages: &mut MessageWaits,
+    collectives: &mut CollectiveWaits,
+    one_sided: &mut RmaWaits,
+    locations: &BTreeMap<LocationId, LocationRecords>,
+    cx: &FinishCx<'_>,
+) -> Edges {
+    let mut joins = std::mem::take(&mut collectives.joins);
+    joins.append(&mut one_sided.joins);
+    joins.extend(process_joins(locations, cx.definitions));
+    Edges {
+        call_paths: CallPathTree::default(),
+        messages: std::mem::take(&mut messages.edges),
+        joins,
+        spans: cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect(),
+        n_messages: messages.n_messages,
+        missing: MissingEdges {
+            likely_receivers: messages.n_likely,
+            possible_receivers: messages.n_possible,
+            unmatched: messages.unmatched.sends + messages.unmatched.receives,
+            partial: collectives.n_without_edges,
+            epochs: one_sided.n_without_edges,
+            locks_in_order: one_sided.n_locks,
+        },
     }
 }
 
