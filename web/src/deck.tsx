@@ -16,6 +16,9 @@ import type { TimelineView } from "./timeline/view.ts";
 /** What a profile without a trace can show. */
 const OF_PROFILES: readonly View[] = ["profile", "tree", "topology"];
 
+/** What a run must have for a panel. */
+const NEEDS: Partial<Record<View, string>> = { topology: "topology", matrix: "messages", counters: "counters" };
+
 type Lower = (typeof VIEWS)[number];
 
 /** Panels below the timeline: one, and on wide screens the next ones beside it. */
@@ -26,7 +29,7 @@ export function Deck({ view }: { view: TimelineView | null }) {
   if (chosen === "timeline" && !store.profileOnly) return null;
   const first: Lower = VIEWS.includes(chosen as Lower) ? (chosen as Lower) : "profile";
   const compares = 1 < (store.meta.runs?.length ?? 1);
-  const isThere = (each: View): boolean => (each === "compare" ? compares : each === "topology" ? store.meta.abilities["topology"] !== false : true) && (!store.profileOnly || OF_PROFILES.includes(each));
+  const isThere = (each: View): boolean => (each === "compare" ? compares : store.meta.abilities[NEEDS[each] ?? ""] !== false) && (!store.profileOnly || OF_PROFILES.includes(each));
   const views = [first, ...(store.profileOnly ? (["tree", "topology", "profile"] as Lower[]) : (["tree", "time-profile", "matrix"] as Lower[])).filter((other) => other !== first)].filter((each) => each === first || isThere(each)).slice(0, columns);
   return (
     <div class="deck">

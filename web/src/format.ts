@@ -33,8 +33,8 @@ export function bytes(n: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let value = n;
   let i = 0;
-  for (; 1024 <= value && i + 1 < units.length; i += 1) value /= 1024;
-  return `${i === 0 ? value : value.toPrecision(3)} ${units[i]}`;
+  for (; 1024 <= Math.abs(value) && i + 1 < units.length; i += 1) value /= 1024;
+  return `${Number.isInteger(value) && i === 0 ? value : value.toPrecision(3)} ${units[i]}`;
 }
 
 export function percent(part: number): string {
@@ -51,8 +51,8 @@ export function quantity(value: number, unit: string): string {
   switch (unit) {
     case "ns": return duration(value);
     case "ns/iteration": return `${duration(value)}/iteration`;
-    case "sec": return duration(value * 1e9);
-    case "bytes": return bytes(value);
+    case "sec": case "s": case "seconds": return duration(value * 1e9);
+    case "bytes": case "byte": case "Bytes": case "B": return bytes(value);
     case "ratio": return value.toPrecision(4);
     case "count": case "#": case "occ": return count(value);
     case "rank": return `rank ${value}`;

@@ -5,6 +5,7 @@ import { useAnswer, useStore } from "../state/answer.ts";
 import { inWords, outline, rangeOf, type Counter, type CountersOverTime } from "../timeline/counters.tsx";
 import { BINS } from "../timeline/track.tsx";
 import { Choice, Panel, Search } from "./panel.tsx";
+import { Plot, times } from "./plot.tsx";
 import { DataTable } from "./table.tsx";
 
 interface Info { metrics: { name: string; unit: string; mode?: string; description: string }[] }
@@ -48,10 +49,10 @@ function Over({ counter, edges }: { counter: Counter; edges: number[] }) {
   const amount = counter.gain ? `up to ${quantity(high, counter.unit)} in ${duration(edge(1) - edge(0))}` : `${quantity(low, counter.unit)} to ${quantity(high, counter.unit)}`;
   return (
     <figure class="histogram over-time">
-      <svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label={`${counter.metric} over time: ${amount}`}>
+      <Plot high={quantity(high, counter.unit)} low={quantity(low, counter.unit)} along={times(edge(0), edge(n))}><svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label={`${counter.metric} over time: ${amount}`}>
         <path d={outline(counter, edges.map((_, i) => i), 100)} />
         {edges.slice(1).map((end, i) => <rect class="bin" key={i} x={i} width={1} y={0} height={100} onClick={() => edge(i) < end && store.go({ brush_ns: [edge(i), end] }, true)}><title>{`${duration(edge(i))} – ${duration(end)}: ${inWords(counter, i)}`}</title></rect>)}
-      </svg>
+      </svg></Plot>
       <figcaption>{extent}: {amount}, of {counter.n_locations} {counter.n_locations === 1 ? "location" : "locations"}</figcaption>
     </figure>
   );

@@ -4,6 +4,7 @@ import { bytes, count, duration } from "../format.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import { BINS, type OverTime } from "../timeline/track.tsx";
 import { Panel } from "./panel.tsx";
+import { Plot, times, type Label } from "./plot.tsx";
 
 interface Pair { from: number; to: number; messages: number; bytes: number }
 interface Data { ranks: number[]; unit: string; pairs: Pair[] }
@@ -75,10 +76,10 @@ function Over({ data }: { data: OverTime }) {
   const edge = (i: number) => data.bin_edges_ns[i] ?? 0;
   return (
     <figure class="histogram">
-      <svg viewBox={`0 0 ${data.sent.length} 100`} preserveAspectRatio="none" role="img" aria-label="Bytes sent over time">
+      <Plot high={bytes(most)} low="0 B" along={times(edge(0), edge(data.sent.length))}><svg viewBox={`0 0 ${data.sent.length} 100`} preserveAspectRatio="none" role="img" aria-label="Bytes sent over time">
         {data.sent.map((value, i) => <rect key={i} x={i} width={1} y={100 - (100 * value) / most} height={(100 * value) / most} onClick={() => store.go({ brush_ns: [edge(i), edge(i + 1)] }, true)}><title>{`${duration(edge(i))} – ${duration(edge(i + 1))}: ${bytes(value)} sent, ${bytes(data.received[i] ?? 0)} received`}</title></rect>)}
-      </svg>
-      <figcaption>{duration(edge(0))} … {duration(edge(data.sent.length))}: up to {bytes(most)} sent in {duration(edge(1) - edge(0))}</figcaption>
+      </svg></Plot>
+      <figcaption>bytes sent in {duration(edge(1) - edge(0))}</figcaption>
     </figure>
   );
 }
@@ -86,12 +87,15 @@ function Over({ data }: { data: OverTime }) {
 function Histogram({ sizes }: { sizes: Sizes }) {
   const most = Math.max(1, ...sizes.counts);
   const n = sizes.counts.length;
+  const room = Math.max(12, n);
+  const every = Math.ceil(room / 7);
+  const labels = sizes.edges.flatMap((edge, i): Label[] => (i % every === 0 ? [[i / room, bytes(edge)]] : []));
   return (
     <figure class="histogram">
-      <svg viewBox={`0 0 ${Math.max(12, n)} 100`} preserveAspectRatio="none" role="img" aria-label="Number of messages by size">
+      <Plot high={count(most)} low="0" along={labels}><svg viewBox={`0 0 ${room} 100`} preserveAspectRatio="none" role="img" aria-label="Number of messages by size">
         {sizes.counts.map((value, i) => <rect key={i} x={i + 0.05} width={0.9} y={100 - (100 * value) / most} height={(100 * value) / most}><title>{`${bytes(sizes.edges[i] ?? 0)} – ${bytes(sizes.edges[i + 1] ?? 0)}: ${count(value)}`}</title></rect>)}
-      </svg>
-      <figcaption>{bytes(sizes.edges[0] ?? 0)} … {bytes(sizes.edges.at(-1) ?? 0)}: {count(sizes.counts.reduce((a, b) => a + b, 0))} messages by size</figcaption>
+      </svg></Plot>
+      <figcaption>{count(sizes.counts.reduce((a, b) => a + b, 0))} messages by size</figcaption>
     </figure>
   );
 }

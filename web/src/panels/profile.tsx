@@ -34,7 +34,7 @@ function OfTrace() {
   const [search, setSearch] = useState("");
   const answer = useAnswer<Table>("profile", { top: 0 });
   const some = useSomeRanks();
-  const ranks = useAnswer<Table>("profile", { per: "rank", top: 0 }, some.selection);
+  const ranks = useAnswer<Table>(1 < some.n ? "profile" : null, { per: "rank", top: 0 }, some.selection);
   const byRegion = new Map<string, number[]>();
   const sorted = [...(ranks.data?.rows ?? [])].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0));
   for (const row of sorted) {
@@ -49,7 +49,7 @@ function OfTrace() {
         <DataTable
           caption="Time in each region of the selection" table={answer.data} hidden={HIDDEN} search={search} onRow={show}
           isLit={(row) => lit !== "" && String(row["region"]).toLowerCase().includes(lit)}
-          {...(1 < store.meta.n_locations ? { extraTitle: some.title, extra: (row: Row) => <Spark values={byRegion.get(String(row["region"])) ?? []} /> } : {})}
+          {...(1 < some.n ? { extraTitle: some.title, extra: (row: Row) => <Spark values={byRegion.get(String(row["region"])) ?? []} /> } : {})}
         />
       )}
     </Panel>
@@ -60,14 +60,14 @@ function OfTrace() {
 const MOST_RANKS = 1024;
 const N_CHOSEN = 48;
 
-function useSomeRanks(): { selection: Selection; title: string } {
+function useSomeRanks(): { selection: Selection; n: number; title: string } {
   const store = useStore();
   const selection = store.selection.value;
   const all = useMemo(() => [...new Set(store.meta.locations.map(({ rank }) => rank).filter((rank) => rank !== null))], [store.meta]);
   const ranks = selection.ranks === undefined ? all : [...(parseRanks(selection.ranks) ?? [])];
-  if (ranks.length <= MOST_RANKS) return { selection, title: "Exclusive time of each rank" };
+  if (ranks.length <= MOST_RANKS) return { selection, n: ranks.length, title: "Exclusive time of each rank" };
   const chosen = Array.from({ length: N_CHOSEN }, (_, i) => ranks[Math.floor((i * ranks.length) / N_CHOSEN)] ?? 0);
-  return { selection: { ...selection, ranks: formatRanks(chosen) }, title: `Exclusive time of ${N_CHOSEN} of ${ranks.length} ranks, evenly chosen` };
+  return { selection: { ...selection, ranks: formatRanks(chosen) }, n: N_CHOSEN, title: `Exclusive time of ${N_CHOSEN} of ${ranks.length} ranks, evenly chosen` };
 }
 
 /** Values of ranks as small bars. */

@@ -3,6 +3,7 @@ import { duration, percent } from "../format.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import type { TimelineView } from "../timeline/view.ts";
 import { Panel } from "./panel.tsx";
+import { Plot, times } from "./plot.tsx";
 
 interface Data { bin_edges_ns: number[]; functions: { region: string; exclusive_ns: number[] }[]; idle_ns: number[] }
 const SHOWN = 10;
@@ -45,11 +46,11 @@ function Areas({ data, colour }: { data: Data; colour: (name: string) => string 
   });
   return (
     <div class="areas">
-      <svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label="Time in regions over the run">
+      <Plot high={duration(most)} low="0 s" along={times(data.bin_edges_ns[0] ?? 0, data.bin_edges_ns[n] ?? 0)}><svg viewBox={`0 0 ${n} 100`} preserveAspectRatio="none" role="img" aria-label="Time in regions over the run">
         {paths.map((d, i) => (
           <path key={i} d={d} style={{ fill: bands[i]?.colour ?? "" }} onClick={() => store.set({ search: bands[i]?.name ?? "" })}><title>{`${bands[i]?.name}: ${duration(sum(bands[i]?.values ?? []))}`}</title></path>
         ))}
-      </svg>
+      </svg></Plot>
       <ul class="key">{bands.map((band, i) => <li key={i}><i style={{ background: band.colour }} /><span>{band.name}</span><b>{percent(sum(band.values) / all)}</b></li>)}</ul>
     </div>
   );

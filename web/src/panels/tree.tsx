@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
-import { duration, percent, quantity } from "../format.ts";
+import { count, duration, percent, quantity } from "../format.ts";
 import { css, ofRegion } from "../colour/oklch.ts";
 import { useAnswer, useStore, type Answer } from "../state/answer.ts";
 import type { Selection } from "../data/types.ts";
@@ -78,6 +78,8 @@ function TreeTable({ nodes, search, select, colour, show }: Parts) {
   const children = childrenOf(nodes);
   const total = Math.max(1e-300, (children.get(null) ?? []).reduce((sum, node) => sum + node.inclusive_ns, 0));
   const needle = search.toLowerCase();
+  // A profile may have none.
+  const hasVisits = nodes.some((node) => typeof node.visits === "number");
   const rows: Node[] = [];
   const visit = (node: Node): void => {
     rows.push(node);
@@ -97,7 +99,7 @@ function TreeTable({ nodes, search, select, colour, show }: Parts) {
     <div class="scroll">
       <table role="treegrid">
         <caption class="hidden">Call paths of the selection</caption>
-        <thead><tr><th scope="col">call path</th><th scope="col" class="number">inclusive</th><th scope="col" class="number">exclusive</th><th scope="col" class="number">share</th><th scope="col" class="number">visits</th></tr></thead>
+        <thead><tr><th scope="col">call path</th><th scope="col" class="number">inclusive</th><th scope="col" class="number">exclusive</th><th scope="col" class="number">share</th>{hasVisits && <th scope="col" class="number">visits</th>}</tr></thead>
         <tbody>
           {rows.slice(0, 2000).map((node) => (
             <tr key={node.node} tabIndex={0} aria-level={node.depth + 1} aria-expanded={!closed.has(node.node)} class={store.state.value.call_path?.join("\0") === node.call_path.join("\0") ? "lit" : ""} onClick={() => select(node)} onKeyDown={(event) => key(event, node)}>
@@ -110,7 +112,7 @@ function TreeTable({ nodes, search, select, colour, show }: Parts) {
               <td class="number"><i class="fill" style={{ width: `${(100 * node.inclusive_ns) / total}%` }} /><span>{show(node.inclusive_ns)}</span></td>
               <td class="number"><i class="fill" style={{ width: `${(100 * node.exclusive_ns) / total}%` }} /><span>{show(node.exclusive_ns)}</span></td>
               <td class="number">{percent(node.inclusive_ns / total)}</td>
-              <td class="number">{node.visits ?? ""}</td>
+              {hasVisits && <td class="number">{node.visits === null || node.visits === undefined ? "" : count(node.visits)}</td>}
             </tr>
           ))}
         </tbody>

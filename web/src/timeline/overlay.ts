@@ -111,7 +111,9 @@ function drawLabels(context: CanvasRenderingContext2D, view: TimelineView, inks:
   context.rect(0, top, GUTTER, height - top);
   context.clip();
   for (const row of view.rows) {
-    const y = top + row.y - view.scroll.peek() + row.height / 2;
+    const middle = top + row.y - view.scroll.peek() + row.height / 2;
+    // The label of a thin first row has its place below the ruler, not in it.
+    const y = top <= middle ? Math.max(top + 7, middle) : middle;
     if (y < top - 20 || height + 20 < y || y < free) continue;
     free = y + 13;
     const rank = view.store.meta.locations[row.row]?.rank ?? null;

@@ -66,7 +66,7 @@ export function Timeline({ onView }: { onView: (view: TimelineView) => void }) {
         {view && pointer && <Tooltip view={view} pointer={pointer} waits={marks.current.waits} />}
       </div>
       {view && 1 < (store.meta.runs?.length ?? 1) && <Second first={view} />}
-      {view && store.state.value.track !== "none" && <Track view={view} unit={store.state.value.track} />}
+      {view && store.state.value.track !== "none" && store.meta.abilities["messages"] !== false && <Track view={view} unit={store.state.value.track} />}
       {view && store.state.value.counters && store.meta.abilities["counters"] !== false && <CounterTracks view={view} />}
       {view && store.state.value.expanded !== null && <Flame view={view} rank={store.state.value.expanded} />}
     </section>
@@ -77,9 +77,10 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const store = useStore();
   const state = store.state.value;
   const [from, to] = store.shown;
-  const loops = useAnswer<Loops>("iterations", {}, {}).data;
-  const path = useAnswer<Critical>(state.critical_path ? "critical-path" : null, {}, {}).data;
-  const waits = useAnswer<Waits>(state.waits ? "waits" : null, { per: "rank", top: 0 }, {});
+  const can = (what: string) => store.meta.abilities[what] !== false;
+  const loops = useAnswer<Loops>(can("iterations") ? "iterations" : null, {}, {}).data;
+  const path = useAnswer<Critical>(state.critical_path && !store.profileOnly ? "critical-path" : null, {}, {}).data;
+  const waits = useAnswer<Waits>(state.waits && can("waits") ? "waits" : null, { per: "rank", top: 0 }, {});
   const report = useAnswer<Report>(store.wantsReport.value ? "report" : null, {}, {}).data;
   const loop = loops?.loops?.find((loop) => !loop.is_nested && 1 < loop.iterations.length);
   const first = loop?.iterations[0]?.location_cluster;
@@ -99,7 +100,7 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
     marks.bundles = [];
     marks.collectives = [];
     view?.invalidate();
-    if (!state.messages) return;
+    if (!state.messages || !can("messages")) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       store.source.messages(from, to, 2000, abort.signal).then((got) => {

@@ -33,6 +33,7 @@ interface Exact {
 export class TimelineView {
   rows: DisplayRow[] = [];
   significance: Significance | null = null;
+  private significanceLevel = Infinity;
   colours: Colours | null = null;
   readonly painter: Painter;
   readonly open = signal<ReadonlySet<number>>(new Set());
@@ -185,7 +186,7 @@ export class TimelineView {
     if (moved || this.stale.image) {
       this.window = window;
       this.store.tiles.want(tilesOf(this.store.tiles, window));
-      this.significance ??= this.findSignificance();
+      this.findSignificance(window);
     }
     this.askExact(shown, rows);
     const exact = this.exactInView();
@@ -195,14 +196,23 @@ export class TimelineView {
     this.stale.image = false;
   }
 
-  private findSignificance(): Significance | null {
+  /**
+   * Which call paths matter, from the pictures of the whole run: the finest that are in view or, zoomed in, the coarsest.
+   * Coarse bins show what holds most of them, so what is short everywhere would be nothing.
+   */
+  private findSignificance(window: Window): void {
     const { tiles, paths, meta } = this.store;
-    if (paths.length === 0 || !this.store.status.peek()?.tiles.complete) return null;
-    const blocks = Math.min(16, Math.ceil(meta.n_locations / meta.tiles.rows));
-    const keys = Array.from({ length: blocks }, (_, block) => ({ level: tiles.coarsest, tile: 0, block }));
+    if (paths.length === 0 || !this.store.status.peek()?.tiles.complete) return;
+    const isWhole = window.tiles[0] === 0 && window.tiles[1] === tiles.nTiles(window.level) - 1;
+    const level = isWhole ? window.level : tiles.coarsest;
+    if (this.significance && this.significanceLevel <= level) return;
+    const blocks = [...new Set(window.rows.map((row) => Math.floor(row / meta.tiles.rows)))].filter((block) => tiles.blocks?.[block] !== 0);
+    const keys = blocks.slice(0, 16).flatMap((block) => Array.from({ length: tiles.nTiles(level) }, (_, tile) => ({ level, tile, block })));
     const pictures = keys.map((key) => tiles.get(key)).filter((bins) => bins !== null);
+    if (pictures.length === 0 || pictures.length < keys.length) return;
+    this.significance = new Significance(paths, pictures);
+    this.significanceLevel = level;
     this.stale.palette = true;
-    return pictures.length === 0 ? null : new Significance(paths, pictures);
   }
 
   private prepareColours(): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { canonical, EmbeddedSource } from "../../src/data/embedded.ts";
-import { bytes, duration, exactNs, instant, ticks } from "../../src/format.ts";
+import { bytes, duration, exactNs, instant, quantity, ticks } from "../../src/format.ts";
 import { layRows, rowAt } from "../../src/timeline/rows.ts";
 import { INITIAL } from "../../src/state/state.ts";
 import type { Meta } from "../../src/data/types.ts";
@@ -13,6 +13,7 @@ test("numbers are short, and exact where asked", () => {
   assert.equal(duration(NaN), "–");
   assert.equal(exactNs(1_234_567), "1\u202f234\u202f567 ns");
   assert.equal(bytes(2048), "2.00 KiB");
+  assert.deepEqual([quantity(-2048, "B"), quantity(0.5, "bytes"), quantity(0.25, "s")], ["-2.00 KiB", "0.500 B", "250.0 ms"]);
   assert.equal(instant(1_500_000_000, 1_000_000), "1.500 s");
   assert.deepEqual(ticks(0, 10, 5), { step: 2, at: [0, 2, 4, 6, 8, 10] });
 });
