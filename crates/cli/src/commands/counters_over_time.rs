@@ -9,7 +9,7 @@ use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
-use crate::terminal::{spark, units};
+use crate::terminal::{measured, spark, units};
 use clap::Args;
 use ouzel::analyses::counters_over_time::{
     CounterBins, CountersOverTime, CountersOverTimeOutput, MetricOverTime,
@@ -74,8 +74,7 @@ fn write_page(session: &Session<'_>, output: &CountersOverTimeOutput, page: &mut
                 .painted(Paint::Name)
                 .shortened(),
         )
-        .with(GridColumn::text("unit", all().map(|metric| of(metric).unit.to_string())))
-        .with(GridColumn::numbers("gain, or range", all().map(amount)))
+        .with(GridColumn::numbers("gain, or range", all().map(|metric| amount(metric, &of(metric).unit))))
         .with(
             GridColumn::text("over the run", all().map(|metric| bars(&metric.bins, room)))
                 .painted(Paint::Bar),
@@ -93,15 +92,17 @@ fn write_page(session: &Session<'_>, output: &CountersOverTimeOutput, page: &mut
 }
 
 /// What a counter gained in all, or between which values a metric was.
-fn amount(metric: &MetricOverTime) -> String {
+fn amount(metric: &MetricOverTime, unit: &str) -> String {
     match &metric.bins {
         CounterBins::Gains(gains) => {
-            units::count(gains.iter().fold(0, |sum: u64, gain| sum.saturating_add(*gain)))
+            measured::value(gains.iter().fold(0, |sum: u64, gain| sum.saturating_add(*gain)) as f64, unit)
         }
         CounterBins::Values(values) => {
             let known = values.iter().flatten();
             let range = known.copied().reduce(|(low, high), (least, most)| (low.min(least), high.max(most)));
-            range.map_or_else(String::new, |(low, high)| format!("{low} to {high}"))
+            range.map_or_else(String::new, |(low, high)| {
+                format!("{} to {}", measured::value(low, unit), measured::value(high, unit))
+            })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod axis;
 pub mod grid;
+pub mod measured;
 pub mod page;
 pub mod spark;
 pub mod style;

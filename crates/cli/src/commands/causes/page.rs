@@ -5,7 +5,7 @@ use crate::profile_session::ProfileSession;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::{Page, call_path};
 use crate::terminal::style::{Paint, Style};
-use crate::terminal::units;
+use crate::terminal::{measured, units};
 use ouzel::causes::{
     BetweenProcesses, Causes, Classified, Critical, ExternalCause, InRegion, InternalCause, RegionName,
     TableCard, TimeKind, Unit,
@@ -42,15 +42,6 @@ fn time(causes: &Causes, value: f64) -> String {
         units::time((value * 1e9).round() as u64)
     } else {
         units::number(Some(value))
-    }
-}
-
-fn value(value: f64, unit: &str) -> String {
-    match unit {
-        "bytes" if value >= 0.0 => units::bytes(value.round() as u64),
-        "" => units::number(Some(value)),
-        "#" | "occ" => units::number(Some(value)),
-        unit => format!("{} {unit}", units::number(Some(value))),
     }
 }
 
@@ -211,8 +202,8 @@ fn difference(attribute: &BetweenProcesses) -> String {
     format!(
         "{}: from {} to {} by kind{ratio}{together}",
         attribute.label,
-        value(lowest, &attribute.unit),
-        value(highest, &attribute.unit)
+        measured::value(lowest, &attribute.unit),
+        measured::value(highest, &attribute.unit)
     )
 }
 
@@ -295,9 +286,9 @@ fn height(attribute: &InRegion) -> String {
     format!(
         "{}: {}{}, {} where it is not high",
         attribute.label,
-        value(attribute.mean, &attribute.unit),
+        measured::value(attribute.mean, &attribute.unit),
         share.unwrap_or_default(),
-        value(attribute.elsewhere, &attribute.unit)
+        measured::value(attribute.elsewhere, &attribute.unit)
     )
 }
 
