@@ -197,6 +197,11 @@ impl Builder {
             return;
         }
         self.n_intervals += 1;
+        // What would be dropped once the interval is added is not made first: of a location with few intervals, each of
+        // which is millions of ticks long, that would be nearly everything.
+        while self.n_bins_allowed() < self.n_finest() + ((to.0 >> self.tiles.log2) - self.at) {
+            self.drop_finest(parents);
+        }
         while from < to.0 {
             let bin_end = self.at.saturating_add(1).saturating_mul(1 << self.tiles.log2);
             let part_end = to.0.min(bin_end);
@@ -208,20 +213,18 @@ impl Builder {
             let complete = std::mem::take(&mut self.open);
             self.close(0, self.at, complete, parents);
             self.at += 1;
-            while N_BINS_FIRST + self.n_bins_worth() < self.n_finest() {
-                self.drop_finest(parents);
-            }
         }
         self.tiles.span.1 = to;
     }
 
-    /// Bins that the intervals are worth. Until there are more intervals than declared, the declaration says how many
-    /// there will be; without one, later intervals may be denser than those so far.
-    fn n_bins_worth(&self) -> u64 {
+    /// Most bins of the finest level. Until there are more intervals than declared, the declaration says how many there
+    /// will be, and what is left when a level is dropped must be enough for them; without one, later intervals may be
+    /// denser than those so far.
+    fn n_bins_allowed(&self) -> u64 {
         if self.n_intervals <= self.n_declared {
-            self.n_declared / INTERVALS_PER_BIN
+            2 * (self.n_declared / INTERVALS_PER_BIN).max(self.n_bins_min)
         } else {
-            self.n_intervals
+            N_BINS_FIRST.max(2 * self.n_bins_min) + self.n_intervals
         }
     }
 
@@ -266,10 +269,12 @@ impl Builder {
     }
 
     fn drop_finest(&mut self, parents: &Parents) {
-        self.tiles.levels.remove(0);
-        if let Some(mut left) = self.waiting.remove(0) {
-            left.append(&self.open, parents);
-            self.open = left;
+        if !self.tiles.levels.is_empty() {
+            self.tiles.levels.remove(0);
+            if let Some(mut left) = self.waiting.remove(0) {
+                left.append(&self.open, parents);
+                self.open = left;
+            }
         }
         self.tiles.log2 += 1;
         self.at /= 2;
