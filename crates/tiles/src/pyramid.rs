@@ -217,12 +217,11 @@ impl Builder {
         self.tiles.span.1 = to;
     }
 
-    /// Most bins of the finest level. Until there are more intervals than declared, the declaration says how many there
-    /// will be, and what is left when a level is dropped must be enough for them; without one, later intervals may be
-    /// denser than those so far.
+    /// Most bins of the finest level. Until there are more intervals than declared, as many as these are worth, of which
+    /// no level is dropped in the end; without a declaration, later intervals may be denser than those so far.
     fn n_bins_allowed(&self) -> u64 {
         if self.n_intervals <= self.n_declared {
-            2 * (self.n_declared / INTERVALS_PER_BIN).max(self.n_bins_min)
+            (self.n_declared / INTERVALS_PER_BIN).max(self.n_bins_min)
         } else {
             N_BINS_FIRST.max(2 * self.n_bins_min) + self.n_intervals
         }
@@ -257,9 +256,18 @@ impl Builder {
             self.tiles.levels.push(Level { first: at, bins: Vec::new() });
             self.waiting.push(None);
         }
-        let width = 1_u64.checked_shl(self.tiles.log2 + level as u32).unwrap_or(u64::MAX);
-        let share = |ticks: u64| (u128::from(ticks) * 255 + u128::from(width) / 2) / u128::from(width);
-        let shares = weights.shares.map(|ticks| u8::try_from(share(ticks)).unwrap_or(u8::MAX));
+        let log2 = self.tiles.log2 + level as u32;
+        let width = 1_u64.checked_shl(log2).unwrap_or(u64::MAX);
+        // Divisions of 128 bits would take a tenth of the whole pass.
+        let share = |ticks: u64| {
+            let short = ticks.checked_mul(255).and_then(|ticks| ticks.checked_add(width / 2));
+            let share = short.map_or_else(
+                || ((u128::from(ticks) * 255 + u128::from(width / 2)) >> log2.min(127)) as u64,
+                |ticks| ticks.checked_shr(log2).unwrap_or(0),
+            );
+            share.min(u64::from(u8::MAX)) as u8
+        };
+        let shares = weights.shares.map(share);
         let bin = Bin::new(weights.dominant(width, parents), shares);
         let level = &mut self.tiles.levels[level];
         if level.bins.is_empty() {

@@ -58,17 +58,21 @@ async function fullView(server, { tiles, locations }, status) {
 
 const folderBytes = (folder) => readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
 
-async function open(browser, server) {
+/** An empty page that counts its bytes: the user's browser is there before the server. */
+async function blank(browser) {
   const page = await browser.newPage({ viewport: { width: WIDTH, height: 900 } });
   page.setDefaultTimeout(MOST_MS);
   const counted = { bytes: 0 };
   const wire = await page.context().newCDPSession(page);
   await wire.send("Network.enable");
   wire.on("Network.loadingFinished", ({ encodedDataLength }) => (counted.bytes += encodedDataLength));
+  return { page, counted };
+}
+
+async function open({ page }, server) {
   await page.goto(server.url);
   await page.waitForFunction(() => window.ouzel !== undefined);
   await page.evaluate(() => window.ouzel.ready);
-  return { page, counted };
 }
 
 rmSync(cache, { recursive: true, force: true });
@@ -94,8 +98,9 @@ await first.end();
 console.error(JSON.stringify({ build, peakAfterPass, peakOfTiles, cold: cold.ms, cold_bytes: cold.bytes, warm: sorted(warm), cache: folderBytes(cache) }));
 
 // The second start, from the cache: what its first view costs on the wire, frames, memory with all that the page asks.
+const shown = await blank(browser);
 const second = await start();
-const shown = await open(browser, second);
+await open(shown, second);
 const secondStart = second.seconds();
 await shown.page.evaluate(() => window.ouzel.settled());
 const wireBytes = shown.counted.bytes;
@@ -108,8 +113,9 @@ console.error(JSON.stringify({ secondStart, wireBytes, peakOfUse, frames: quanti
 
 // The first start, as its user sees it.
 rmSync(cache, { recursive: true });
+const fresh = await blank(browser);
 const third = await start();
-const fresh = await open(browser, third);
+await open(fresh, third);
 const firstPicture = third.seconds();
 await fresh.page.evaluate(() => window.ouzel.settled());
 const wireBytesOfFirst = fresh.counted.bytes;
