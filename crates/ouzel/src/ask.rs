@@ -5,7 +5,8 @@
 //! ask_in_bins  guess of the range ──pass──► run range ──is the guess exact?──► output, else a second pass ──► output
 //! critical_path  pass over operations ──► path ──pass over the calls in it──► profile of the path
 //! what_if      pass over dependencies ──► graph ──pass over the calls between its points──► replays, see what_if.rs
-//! diagnose     pass of the report ──MPI costs time?──► pass over dependencies ──► pass over the calls between them ──► report
+//! diagnose     pass of the report ──MPI costs time?──► pass over dependencies, if these are many ──► pass over the calls
+//!              between them ──► report
 //! ```
 //!
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes it
@@ -32,10 +33,12 @@ use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_files::memory;
-use ouzel_model::{Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean};
+use ouzel_model::{
+    Definitions, Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean,
+};
 use ouzel_replay::{ChangeError, Graph, Replay};
 use ouzel_waits::accelerators::{Accelerators, DeviceWhatIfError, NO_LAUNCHES, StepError};
-use ouzel_waits::{DelaysOutput, Dependencies, PathImpact, Waits, WaitsOutput};
+use ouzel_waits::{DelaysOutput, Dependencies, KeptRecords, PathImpact, WaitRecords, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
 /// An answer, and how far it can be trusted.
@@ -384,8 +387,9 @@ impl Trace {
         Ok(phases.map(|phases| SegmentsCard::new(&phases, definitions, &classes, which, Detail::Iterations)))
     }
 
-    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and two
-    /// more where waiting costs time: over messages and collectives, and over the calls between them.
+    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and
+    /// others where waiting costs time: over messages and collectives, if there are too many for the first pass, and over
+    /// the calls between them.
     ///
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
@@ -405,7 +409,12 @@ impl Trace {
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::as_evidence()));
         let keys = PlanKeys::add_to(&mut set, definitions, semantics);
+        let records = keeps_records(definitions, options).then(|| {
+            let waits = Waits::with_dependencies_and_edges(definitions).silent();
+            set.add_silent(WaitRecords::new(waits, memory::share(RECORD_BYTES)))
+        });
         let mut pass = self.run(&set, options)?;
+        let records = records.map(|key| pass.outputs.take(&key)).transpose()?.flatten();
         let trees: Option<ContextTreesOutput> = trees.map(|key| pass.outputs.take(&key)).transpose()?;
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
@@ -419,7 +428,7 @@ impl Trace {
         }
         let trees =
             trees.map(|trees| self.with_parts(trees, question(), material.phases(), options)).transpose()?;
-        self.add_dependencies(&mut material, semantics, options)?;
+        self.add_dependencies(&mut material, records, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));
         material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
@@ -436,11 +445,12 @@ impl Trace {
 }
 
 impl Trace {
-    /// Adds to a report who waited for whom, and the run ready to be replayed, where these cost time. One more pass over
-    /// messages and collectives, and one over the calls between them.
+    /// Adds to a report who waited for whom, and the run ready to be replayed, where these cost time: from `records`, or
+    /// by a pass over messages and collectives; and a pass over the calls between them.
     fn add_dependencies(
         &self,
         material: &mut Material,
+        records: Option<KeptRecords>,
         semantics: &Semantics,
         options: &Options<'_>,
     ) -> Result<(), AskError> {
@@ -458,54 +468,92 @@ impl Trace {
             alone => alone,
         };
         let late = late.map(|late| set.add(late));
+        let (waits, kept) = match (waits, records) {
+            (Some(waits), Some(records)) => (None, Some((waits, records))),
+            (waits, _) => (waits, None),
+        };
         let waits = waits.map(|waits| set.add_silent(waits));
         // Threads and accelerators are left out of the run that is replayed.
         let within = (is_whole && material.wants_waits_within_processes())
             .then(|| set.add_silent(Waits::new(definitions).silent()));
         let devices = (is_whole && material.wants_accelerators())
             .then(|| set.add_silent(Accelerators::new(definitions)));
-        if late.is_none() && waits.is_none() && within.is_none() && devices.is_none() {
-            return Ok(());
-        }
-        let mut pass = self.run(&set, options)?;
-        let within = within.map(|key| pass.outputs.take(&key)).transpose()?;
-        if let Some(devices) = devices {
-            let devices = pass.outputs.take(&devices)?;
-            material.add_summary(devices.summary(definitions));
-            if material.are_accelerators_exact(devices.knows_launches(definitions)) {
-                let losses = devices.losses(definitions);
-                losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+        let needs_pass = late.is_some() || waits.is_some() || within.is_some() || devices.is_some();
+        let mut pass = needs_pass.then(|| self.run(&set, options)).transpose()?;
+        let mut within_output = None;
+        if let Some(pass) = &mut pass {
+            within_output = within.map(|key| pass.outputs.take(&key)).transpose()?;
+            if let Some(devices) = devices {
+                let devices = pass.outputs.take(&devices)?;
+                material.add_summary(devices.summary(definitions));
+                if material.are_accelerators_exact(devices.knows_launches(definitions)) {
+                    let losses = devices.losses(definitions);
+                    losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+                }
+            }
+            if let Some(late) = late {
+                let late = pass.outputs.take(&late)?;
+                material.add_messages(late, &pass.notices);
             }
         }
-        if let Some(late) = late {
-            let late = pass.outputs.take(&late)?;
-            material.add_messages(late, &pass.notices);
-        }
-        if let Some(waits) = waits {
-            let mut waits = pass.outputs.take(&waits)?;
-            let late = waits.late.take();
-            late.into_iter().for_each(|late| material.add_messages(late, &pass.notices));
-            let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
-            material.add_waits(within.as_ref().unwrap_or(&waits));
-            let mut dependencies = bounded(&mut waits);
-            // The second pass takes memory of its own.
-            drop((waits, within));
-            let wants_delays = material.wants_delays(definitions);
-            let mut set = AnalysisSet::default();
-            let in_pieces = set.add(graph.second_pass());
-            let in_intervals = wants_delays.then(|| set.add(dependencies.second_pass()));
-            let mut pass = self.run(&set, options)?;
-            material.add_replay(Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions));
-            if let Some(in_intervals) = in_intervals {
-                let calls = pass.outputs.take(&in_intervals)?;
-                let calls = self.accepted(&mut dependencies, Some(calls), options)?;
-                material.add_delays(dependencies.delays(&calls).0);
+        let waits = match (kept, waits, pass) {
+            (Some((waits, records)), ..) => {
+                let notices = Notices::default();
+                Some((waits.of_records(records, definitions, &notices)?, notices.to_vec()))
             }
-        } else if let Some(within) = within {
-            material.add_waits(&within);
+            (None, Some(key), Some(mut pass)) => Some((pass.outputs.take(&key)?, pass.notices)),
+            _ => None,
+        };
+        match waits {
+            Some((waits, notices)) => self.add_waits(material, waits, &notices, within_output, options)?,
+            None => within_output.iter().for_each(|within| material.add_waits(within)),
         }
         Ok(())
     }
+
+    /// Adds to a report who waited for whom, and the run ready to be replayed: a pass over the calls between messages and
+    /// collectives. `within` is what processes wait for within themselves, too.
+    fn add_waits(
+        &self,
+        material: &mut Material,
+        mut waits: WaitsOutput,
+        notices: &[Notice],
+        within: Option<WaitsOutput>,
+        options: &Options<'_>,
+    ) -> Result<(), AskError> {
+        let definitions = self.definitions();
+        let late = waits.late.take();
+        late.into_iter().for_each(|late| material.add_messages(late, notices));
+        let graph = Graph::new(&waits.edges.take().expect("they were asked for"), definitions);
+        material.add_waits(within.as_ref().unwrap_or(&waits));
+        let mut dependencies = bounded(&mut waits);
+        // The pass takes memory of its own.
+        drop((waits, within));
+        let wants_delays = material.wants_delays(definitions);
+        let mut set = AnalysisSet::default();
+        let in_pieces = set.add(graph.second_pass());
+        let in_intervals = wants_delays.then(|| set.add(dependencies.second_pass()));
+        let mut pass = self.run(&set, options)?;
+        material.add_replay(Replay::new(graph, pass.outputs.take(&in_pieces)?, definitions));
+        if let Some(in_intervals) = in_intervals {
+            let calls = pass.outputs.take(&in_intervals)?;
+            let calls = self.accepted(&mut dependencies, Some(calls), options)?;
+            material.add_delays(dependencies.delays(&calls).0);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the first pass of a report keeps the records of waits: they are cheap beside the rest if everything is
+/// selected, so that all analyses see the same calls, and ranks may wait for each other. Where there are many, memory is
+/// what a report is short of.
+fn keeps_records(definitions: &Definitions, options: &Options<'_>) -> bool {
+    if MOST_KEPT < definitions.locations.len() {
+        return false;
+    }
+    let mut ranks = definitions.locations.iter().filter_map(|location| location.rank);
+    let first = ranks.next();
+    options.filter.is_everything() && ranks.any(|rank| Some(rank) != first)
 }
 
 /// What is said of operations whose launch is not recorded, of so many.
@@ -525,6 +573,13 @@ fn without_launch((n_without, n): (u64, u64)) -> Option<Notice> {
 pub(crate) fn trees_of(semantics: &Semantics, options: &Options<'_>) -> ContextTrees {
     ContextTrees { semantics: semantics.clone(), period: options.period, ..ContextTrees::default() }
 }
+
+/// Bytes for the records of waits that the first pass of a report keeps, or an eighth of the memory limit: beyond,
+/// another pass reads them.
+const RECORD_BYTES: u64 = 64 << 20;
+
+/// Most locations of which it keeps any.
+const MOST_KEPT: usize = 1024;
 
 /// Bytes for what the second pass over waits finds, or an eighth of the memory limit: beyond, the shortest waits are
 /// divided by rate.

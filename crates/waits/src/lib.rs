@@ -39,6 +39,7 @@ mod devices;
 pub mod edges;
 mod fold;
 mod impact;
+mod kept;
 mod messages;
 mod neighbours;
 mod order;
@@ -59,6 +60,7 @@ pub use delays::{
 };
 pub use fold::Waits;
 pub use impact::{ImpactRow, PathImpact};
+pub use kept::{KeptRecords, WaitRecords};
 pub use messages::ClockViolations;
 pub use output::{ClassSum, WaitsOutput};
 pub use rows::{RowCulprit, WaitRow, WaitRows, WaitsPer};

@@ -134,6 +134,16 @@ pub(crate) struct Poll {
 }
 
 impl WaitsPartial {
+    /// How many ends of messages and calls that synchronise.
+    pub(crate) fn n_records(&self) -> u64 {
+        self.locations.values().map(WaitsPartial::n_of).sum()
+    }
+
+    /// The same of one location.
+    pub(crate) fn n_of(of: &LocationRecords) -> u64 {
+        (of.recorded.len() + of.collectives.len() + of.bare.len() + of.polls.len()) as u64
+    }
+
     pub(crate) fn remap(&mut self, remap: &Remap) {
         self.ends.remap(remap);
         for records in self.locations.values_mut() {

@@ -21,8 +21,8 @@ use ouzel_analyses::timeline::TimelineFold;
 use ouzel_context_tree::ContextTreesFold;
 use ouzel_efficiency::device::DeviceFold;
 use ouzel_engine::Catalogue;
-use ouzel_waits::Waits;
 use ouzel_waits::accelerators::{Accelerators, KernelsFold};
+use ouzel_waits::{WaitRecords, Waits};
 
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
 pub(super) fn catalogue() -> Catalogue {
@@ -51,6 +51,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();
     catalogue.add::<Waits>();
+    catalogue.add::<WaitRecords>();
     catalogue.add::<Accelerators>();
     catalogue.add::<KernelsFold>();
     catalogue
