@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Bytes of a time of the second pass: of one call path between two borders. It is kept in the partial, in the output
 /// and in the pieces.
-const TIME_BYTES: u64 = 56;
+const TIME_BYTES: u64 = 48;
 
 /// All waits of the run, and where ranks were together.
 #[derive(Debug, Clone)]
