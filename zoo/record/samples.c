@@ -4,7 +4,7 @@
  *   sequence N   N threads, one after the other
  *   deep N       a function that calls itself N times, then works
  *   signals N    the program has a handler for the signal of samples, and raises it N times
- *   nap N        main calls nap N times, which sleeps by nanosleep and by usleep
+ *   nap N, tail N, blocked N   main calls a function N times that sleeps, ends with a call that sleeps, or is blocked unseen
  *   fork         the child does what split does, the parent waits
  *   exec         another program, which is this one with `split`, takes the place of this one
  *   kill N       as split, then the program kills itself by SIGKILL
@@ -17,12 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline))
-
 static volatile double sink;
 
 static inline __attribute__((always_inline)) double inner(long n, double x)
@@ -75,6 +75,22 @@ NOINLINE static int nap(void)
     return nanosleep(&time, NULL) + usleep(1000);
 }
 
+/* The compiler makes a jump of the last call. */
+NOINLINE static int rest(void)
+{
+    sink = inner(1000, 1);
+    return usleep(1000);
+}
+
+/* 20 ms in a call of the system that nobody records, between some work. */
+NOINLINE static void blocked(void)
+{
+    struct timespec time = {0, 20000000};
+    sink = inner(3000000, 1);
+    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
+    sink = inner(3000000, 1);
+}
+
 static volatile sig_atomic_t n_signals;
 
 static void on_signal(int number)
@@ -114,6 +130,12 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "nap") == 0) {
         for (long i = 0; i < n; i++)
             nap();
+    } else if (strcmp(what, "tail") == 0) {
+        for (long i = 0; i < n; i++)
+            rest();
+    } else if (strcmp(what, "blocked") == 0) {
+        for (long i = 0; i < n; i++)
+            blocked();
     } else if (strcmp(what, "fork") == 0) {
         if (fork() == 0) {
             split(60000);

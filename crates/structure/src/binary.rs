@@ -5,6 +5,7 @@ use crate::functions::{Function, Functions};
 use crate::image::Image;
 use crate::lines::Lines;
 use crate::order::{self, Flow};
+use crate::tail_calls::{self, Exit, Target};
 use crate::tree::{Analysed, FunctionStructure, Key};
 use crate::{StructureError, names};
 use ouzel_files::input;
@@ -272,6 +273,49 @@ impl<B: Deref<Target = Binary> + Clone> Explorer<B> {
             scopes.push(ScopeAt { loop_number, function, file, line });
         }
         Some((entry, scopes))
+    }
+
+    /// The functions that a call led through and that the stack does not show, as each was left by a jump to the next:
+    /// addresses in them, outermost first. An address is that of the jump, or of the function's beginning if several
+    /// jumps can have been taken. `call` is the last byte of a call; what `reached` is in runs because of it (none:
+    /// code of another file).
+    pub fn left_by_jumps(&mut self, call: u64, reached: Option<u64>) -> Vec<u64> {
+        let binary = self.binary.clone();
+        let functions = &binary.functions;
+        let Some(called) = self.called_at(call) else { return Vec::new() };
+        let reached = reached.and_then(|address| functions.around(address));
+        // Parts and copies that the compiler makes of a function have its name.
+        if reached.is_some_and(|reached| binary.name(reached) == binary.name(called)) {
+            return Vec::new();
+        }
+        let mut exits = |function: usize| self.exits(function);
+        let left = tail_calls::chain(called, reached, &mut exits).into_iter();
+        left.map(|left| left.jump.unwrap_or(functions.list[left.function].entry)).collect()
+    }
+
+    /// The function of this file that a call leads to whose last byte is at an address.
+    fn called_at(&mut self, call: u64) -> Option<usize> {
+        let binary = self.binary.clone();
+        let (_, analysed) = self.around(call)?;
+        let step = analysed.graph.steps[analysed.graph.step_around(call)?];
+        match step.transfer {
+            Transfer::Call(Some(target)) if step.address + u64::from(step.n_bytes) == call + 1 => {
+                binary.functions.at(target)
+            }
+            _ => None,
+        }
+    }
+
+    fn exits(&mut self, function: usize) -> Vec<Exit> {
+        let binary = self.binary.clone();
+        let functions = &binary.functions;
+        let target = |address: u64| match functions.at(address) {
+            Some(function) => Target::Own(function),
+            None if functions.stubs.contains_key(&address) => Target::Imported,
+            None => Target::Unknown,
+        };
+        let found = self.around(functions.list[function].entry);
+        found.map(|(_, analysed)| tail_calls::exits(&analysed.graph, &target)).unwrap_or_default()
     }
 
     /// The order in which calls, inlined functions and inner loops of a loop can run in one iteration.

@@ -26,6 +26,7 @@ mod lines;
 mod loops;
 mod names;
 mod order;
+mod tail_calls;
 mod tree;
 
 pub use binary::{Binary, Explorer, ScopeAt, Structure};

@@ -3,6 +3,7 @@
 use crate::sampled::{Sampled, Workshop, shadowed};
 use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
 use ouzel_recording::launch::Choices;
+use ouzel_testkit::workspace_root;
 use std::collections::BTreeSet;
 
 /// Samples that a share is made of, at least. A timer that is no counter of the kernel gives 250 a second.
@@ -85,6 +86,26 @@ fn sleeping_is_recorded_where_it_is_called() {
         |path: &&Vec<(String, Option<u32>)>| path.iter().map(|(name, _)| name.as_str()).eq(["main", "nap"]);
     let n_lines = sampled.paths.iter().filter(is_nap).map(|path| path[1].1).collect::<BTreeSet<_>>().len();
     assert_eq!(n_lines, 1, "{:?}", sampled.paths);
+}
+
+/// A function that ends with a call has left the stack by then, as the compiler makes a jump of it.
+#[test]
+fn functions_that_end_with_a_call_are_on_its_path() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["tail", "20"], 200);
+    assert!(output.status.success(), "{output:?}");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    assert_eq!(sampled.enters["[sleeping]"], 20, "{:?}", sampled.enters);
+    let is_rest =
+        |path: &&Vec<(String, Option<u32>)>| path.iter().map(|(name, _)| name.as_str()).eq(["main", "rest"]);
+    let lines: BTreeSet<_> = sampled.paths.iter().filter(is_rest).map(|path| path[1].1).collect();
+    let source = std::fs::read_to_string(workspace_root().join("zoo/record/samples.c")).expect("the source");
+    let jump = source.lines().zip(1u32..).find(|(line, _)| line.contains("return usleep(1000);"));
+    assert!(lines.contains(&jump.map(|(_, line)| line)), "{lines:?} of {:?}", sampled.paths);
+    // The calls were made by no other function.
+    assert!(!sampled.paths.iter().any(|path| path.len() == 1 && path[0].0 == "main"), "{:?}", sampled.paths);
 }
 
 #[test]

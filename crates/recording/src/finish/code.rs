@@ -105,6 +105,12 @@ impl Code {
         frames
     }
 
+    /// Addresses in the functions that a call led through and that were left by a jump, outermost first: see
+    /// [`Explorer::left_by_jumps`].
+    pub fn left_by_jumps(&mut self, module: &str, call: u64, reached: Option<u64>) -> Vec<u64> {
+        self.open(module).map(|(_, explorer)| explorer.left_by_jumps(call, reached)).unwrap_or_default()
+    }
+
     /// The parts of a loop; empty if their order is not known.
     pub fn parts(&mut self, asked: &CodeLoop) -> Vec<LoopPartText> {
         let key = asked.key();

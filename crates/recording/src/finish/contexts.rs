@@ -4,7 +4,8 @@
 //! node of a process (address, caller) ──symbols──► frames, inlined ones too ──► contexts of the run (region, line, caller)
 //! ```
 //! Law: each node has a context. Frames that only start the program or a thread, and those of the recorder, are
-//! callers of nothing: paths begin behind them. Contexts that look alike are one, in all processes.
+//! callers of nothing: paths begin behind them. Contexts that look alike are one, in all processes. Functions that
+//! ended by a jump to the last one that they call are on the path, although they were not on the stack.
 
 use super::FinishError;
 use super::code::{CodeFrame, CodeLoop, CodeLoopKey, united};
@@ -13,7 +14,7 @@ use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
 use crate::journal::Entry;
 use crate::launch::LIBRARY;
-use crate::paths::{self, N_SEGMENTS, NO_MODULE, NODE_BYTES, PathId, SEGMENT_NODES};
+use crate::paths::{self, Frame, N_SEGMENTS, NO_MODULE, NODE_BYTES, PathId, PathNode, SEGMENT_NODES};
 use crate::settings;
 use ouzel_files::input;
 use ouzel_otf2::loop_flow::LoopPartText;
@@ -72,6 +73,39 @@ pub(super) struct UnifiedContexts {
 /// The frames of an address as regions and places, outermost first; whether a path may begin with them.
 type KnownFrames = (Vec<(u64, Option<u32>)>, bool);
 
+/// The frames of a process whose code is looked at for calls: where it has lines, and in the program itself.
+struct Calls<'p> {
+    modules: &'p FxHashMap<u16, String>,
+    program: &'p str,
+    of_nodes: FxHashMap<PathId, Frame>,
+}
+
+/// A call.
+struct Site<'p> {
+    module: &'p str,
+    /// An address in the call.
+    call: u64,
+    /// An address that runs because of it, if it is in the same file.
+    reached: Option<u64>,
+}
+
+impl<'p> Calls<'p> {
+    fn add(&mut self, node: &PathNode, knows_lines: bool) {
+        let module = self.modules.get(&node.frame.module());
+        if module.is_some_and(|module| knows_lines || module == self.program) {
+            self.of_nodes.insert(node.id, node.frame);
+        }
+    }
+
+    /// The call that the caller's frame is in, through which `reached` runs.
+    fn site(&self, caller: PathId, reached: Option<Frame>) -> Option<Site<'p>> {
+        let frame = *self.of_nodes.get(&caller)?;
+        let module = self.modules.get(&frame.module())?;
+        let reached = reached.filter(|reached| reached.module() == frame.module());
+        Some(Site { module, call: frame.address(), reached: reached.map(Frame::address) })
+    }
+}
+
 impl UnifiedContexts {
     pub fn new(pieces: &[Piece], names: &mut RegionNames) -> Result<Self, FinishError> {
         let mut unified = UnifiedContexts::default();
@@ -96,8 +130,9 @@ impl UnifiedContexts {
         let mut known: FxHashMap<(u16, u64), KnownFrames> = FxHashMap::default();
         // The context that callees of each node have as their caller.
         let mut outer: FxHashMap<PathId, Option<u32>> = FxHashMap::default();
-        // Callers of each node that is the recorder's or of a runtime which the recorder may have been called by.
-        let mut between: FxHashMap<PathId, Option<PathId>> = FxHashMap::default();
+        // Of each node that is the recorder's or of a runtime which the recorder may have been called by: what called them.
+        let mut between: FxHashMap<PathId, Option<u32>> = FxHashMap::default();
+        let mut calls = Calls { modules: &modules, program: &piece.program, of_nodes: FxHashMap::default() };
         let mut pairs = Vec::new();
         let (mut n_in_program, mut has_lines) = (0u64, false);
         for node in paths::of_file(&bytes) {
@@ -106,36 +141,57 @@ impl UnifiedContexts {
                 let module = modules.get(&place.0).filter(|_| place.0 != NO_MODULE);
                 self.frames(module.map(String::as_str), place.1, names)
             });
+            let (is_beginning, knows_lines) =
+                (*is_beginning, frames.iter().any(|(_, place)| place.is_some()));
             if modules.get(&place.0).is_some_and(|module| *module == piece.program) {
                 n_in_program += 1;
-                has_lines |= frames.iter().any(|(_, place)| place.is_some());
+                has_lines |= knows_lines;
             }
-            let parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
+            calls.add(&node, knows_lines);
+            let mut parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
+            if let Some(caller) = node.parent.filter(|_| parent.is_some()) {
+                parent = self.behind_jumps(parent, calls.site(caller, Some(node.frame)), names);
+            }
             let mut at = parent;
             for &(region, place) in frames.iter() {
                 at = Some(self.id(RunContext { parent: at, region, place }));
             }
             let file_name = modules.get(&place.0).map_or("", |path| path.rsplit('/').next().unwrap_or(path));
             let is_own = file_name == LIBRARY;
+            // What the recorder calls, the program or a runtime has called in truth.
+            let caller = node.parent.and_then(|parent| between.get(&parent).copied()).unwrap_or(parent);
             if is_own || RUNTIMES.iter().any(|runtime| file_name.starts_with(runtime)) {
-                between.insert(node.id, node.parent);
+                between.insert(node.id, caller);
             }
             if is_own {
-                // What the recorder calls, the program or a runtime has called in truth.
-                let mut caller = node.parent;
-                while let Some(further) = caller.and_then(|caller| between.get(&caller)) {
-                    caller = *further;
-                }
-                outer.insert(node.id, caller.and_then(|caller| outer.get(&caller).copied().flatten()));
+                outer.insert(node.id, caller);
             } else {
-                outer.insert(node.id, at.filter(|_| parent.is_some() || !*is_beginning));
+                outer.insert(node.id, at.filter(|_| parent.is_some() || !is_beginning));
             }
+            // A path that ends with a call is that of a recorded one, to a function of another file.
+            let at = self.behind_jumps(at, calls.site(node.id, None), names);
             pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));
         }
         if 0 < n_in_program && !has_lines && !self.replaced.contains(&piece.program) {
             self.without_lines.insert(piece.program.clone());
         }
         Ok(pairs)
+    }
+
+    /// The path that goes on from `at` through the functions that a call led through and that were left by jumps.
+    fn behind_jumps(
+        &mut self,
+        mut at: Option<u32>,
+        site: Option<Site<'_>>,
+        names: &mut RegionNames,
+    ) -> Option<u32> {
+        let Some(Site { module, call, reached }) = site else { return at };
+        for jump in names.code.left_by_jumps(module, call, reached) {
+            for (region, place) in self.frames(Some(module), jump, names).0 {
+                at = Some(self.id(RunContext { parent: at, region, place }));
+            }
+        }
+        at
     }
 
     /// Adds the paths of constructs of OpenMP that no sample shows, since threads wait in them: where their calls are in the
