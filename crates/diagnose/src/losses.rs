@@ -13,7 +13,9 @@ use ouzel_analyses::mpi_time::mpi_time;
 use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_analyses::{By, MeanTicks, Process, Spread};
-use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId, LocationKind, Ticks};
+use ouzel_model::{
+    CallPathId, CallPathTree, Clock, Definitions, LocationId, LocationKind, NOT_RUNNING, Ticks, mpi_function,
+};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -80,6 +82,8 @@ pub enum LossKind {
     HostCollective,
     /// Waiting outside MPI for other threads or processes: `mean` of exclusive time over the threads or streams there, at least one a process.
     WaitForThreads,
+    /// Not running although there is something to do, as processor time shows: `mean` of exclusive time over the threads there, at least one a process.
+    NotRunning,
     /// Having nothing to do, as Charm++ (`Idle`) and V8 (`(idle)`) record it: `mean` of exclusive time over the threads there, at least one a process.
     Idle,
 }
@@ -98,6 +102,7 @@ impl LossKind {
             LossKind::DeviceCollective => "device_collective",
             LossKind::HostCollective => "host_collective",
             LossKind::WaitForThreads => "wait_for_threads",
+            LossKind::NotRunning => "not_running",
             LossKind::Idle => "idle",
         }
     }
@@ -118,6 +123,7 @@ impl LossKind {
             LossKind::HostCollective => "collectives of threads",
             LossKind::WaitForThreads if !recorded.several_threads() => "waiting outside of MPI",
             LossKind::WaitForThreads => "waiting for other threads",
+            LossKind::NotRunning => "not running",
             LossKind::Idle => "idle",
         }
     }
@@ -174,7 +180,9 @@ impl LossContext<'_> {
                     (LossKind::HostCollective, row.exclusive.mean())
                 }
                 (_, Family::Nccl) => (LossKind::DeviceCollective, row.exclusive.mean()),
-                _ if self.is_idle(path) => (LossKind::Idle, row.exclusive.mean()),
+                _ if self.is_named(path, &[NOT_RUNNING]) && self.stand_by(path) => return None,
+                _ if self.is_named(path, &[NOT_RUNNING]) => (LossKind::NotRunning, row.exclusive.mean()),
+                _ if self.is_named(path, IDLE) => (LossKind::Idle, row.exclusive.mean()),
                 _ => (LossKind::WaitForThreads, row.exclusive.mean()),
             };
             let lost = match kind {
@@ -202,10 +210,26 @@ impl LossContext<'_> {
         self.profile.locations.iter().filter(is_there).count() as u64
     }
 
-    /// Whether the path ends where the runtime system says that there is nothing to do.
-    fn is_idle(&self, path: CallPathId) -> bool {
+    /// Whether threads that do not run in a path have nothing to do there, as those of libraries: no first threads, whose
+    /// caller computes less than a twentieth of that time.
+    fn stand_by(&self, path: CallPathId) -> bool {
+        let rows = |path: CallPathId| {
+            let row = move |location: &LocationProfile| {
+                let at = location.rows.binary_search_by_key(&path, |row| row.call_path).ok()?;
+                Some((location.location, location.rows[at].times.exclusive.0))
+            };
+            self.profile.locations.iter().filter_map(row)
+        };
+        let sum = |path| rows(path).map(|(_, ticks)| u128::from(ticks)).sum::<u128>();
+        let first = |location| self.group.is_none_or(|group| group.locations.contains(&location));
+        !rows(path).any(|(location, _)| first(location))
+            && 20 * sum(self.profile.call_paths.parent(path)) < sum(path)
+    }
+
+    /// Whether the path ends in a region of one of these names.
+    fn is_named(&self, path: CallPathId, names: &[&str]) -> bool {
         let region = self.profile.call_paths.region(path);
-        region.is_some_and(|region| IDLE.contains(&&*self.definitions.region(region).name))
+        region.is_some_and(|region| names.contains(&&*self.definitions.region(region).name))
     }
 
     /// Whether the path ends in a collective of a library that only the CPU runs.
@@ -248,10 +272,8 @@ impl LossContext<'_> {
     /// Whether the path ends in a call that starts or ends MPI, in C or Fortran spelling.
     fn starts_or_ends(&self, path: CallPathId) -> bool {
         let Some(region) = self.profile.call_paths.region(path) else { return false };
-        let name = self.definitions.region(region).name.to_ascii_lowercase();
-        let name = name.trim_end_matches('_');
-        let name = name.strip_prefix('p').unwrap_or(name);
-        matches!(name, "mpi_init" | "mpi_init_thread" | "mpi_finalize")
+        let function = mpi_function(&self.definitions.region(region).name);
+        matches!(function.as_deref(), Some("init" | "init_thread" | "finalize"))
     }
 
     /// Uneven work in code outside every recorded region, of the first thread of each process.

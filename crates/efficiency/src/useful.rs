@@ -120,6 +120,9 @@ impl std::fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
+/// Threads of libraries have at most one part in so many of the run that is useful.
+const STANDS_BY: u64 = 100;
+
 impl Threads {
     /// The threads of a profile; `classes` has the class of every region.
     ///
@@ -173,11 +176,17 @@ impl Threads {
 
     /// The same if it means something to compare the threads with each other: they share the work of one program, which
     /// regions of OpenMP show (`has_teams` where these have other names than parallel regions), and accelerators do not
-    /// run it.
+    /// run it. Threads of libraries that stand by are left out: no first threads, in no parallel region, with at most a
+    /// hundredth of the run of useful time.
     ///
     /// # Errors
     /// The reason why it does not.
-    pub fn comparable(self, has_teams: bool) -> Result<Threads, Unavailable> {
+    pub fn comparable(mut self, has_teams: bool) -> Result<Threads, Unavailable> {
+        let limit = self.run_time.0 / STANDS_BY;
+        self.threads.retain(|thread| {
+            let communicates = 0 < thread.communication.0;
+            thread.is_master || communicates || !thread.teams.is_empty() || limit < thread.useful.0
+        });
         let drives = |thread: &ThreadTimes| 0 < thread.launches.0 || 0 < thread.device_waits.0;
         let is_unranked = |thread: &ThreadTimes| self.processes[thread.process].rank.is_none();
         if self.has_streams || self.threads.iter().any(drives) {

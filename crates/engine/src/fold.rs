@@ -4,14 +4,15 @@ use crate::analysis::{LocationCx, LocationEnd, LocationSummary, Scope, Selected}
 use crate::erased::{DynAnalysis, Erased, Prepared};
 use crate::nesting::{Cut, Hidden, Nesting, Repairs};
 use crate::partial::{Partial, Whole};
+use crate::processor_time::ProcessorTime;
 use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
 use crate::verdicts::{CallVerdicts, PathVerdicts, Survey, Verdicts};
 use ouzel_files::memory::{LimitReached, Watch};
 use ouzel_model::{
-    Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, EventKind, Filter, Level, LocationId,
-    LocationKind, LocationTests, MessageEnd, Needs, Notice, NoticeCode, ReadError, ReadPlan, Ticks,
-    TimeRange, TraceSource,
+    Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, Definitions, EventKind, Filter, Level,
+    LocationId, LocationKind, LocationTests, MessageEnd, Needs, Notice, NoticeCode, ReadError, ReadPlan,
+    Ticks, TimeRange, TraceSource,
 };
 
 /// Folds one location after the other into a partial, reusing its buffers.
@@ -52,6 +53,14 @@ impl std::fmt::Debug for Folder<'_> {
             .field("set", self.set)
             .field("partial", &self.partial)
             .finish_non_exhaustive()
+    }
+}
+
+/// What calls are made of where samples show them: processor time says when threads did not run.
+fn needs_of_samples(definitions: &Definitions) -> Needs {
+    match ProcessorTime::new(definitions) {
+        Some(_) => Needs::SAMPLES | Needs::METRICS,
+        None => Needs::SAMPLES,
     }
 }
 
@@ -101,7 +110,7 @@ impl<'a> Folder<'a> {
             source,
             set,
             plan,
-            sampled_plan: ReadPlan { needs: plan.needs | Needs::SAMPLES, ..plan },
+            sampled_plan: ReadPlan { needs: plan.needs | needs_of_samples(source.definitions()), ..plan },
             frames: None,
             cut,
             whole,
@@ -172,7 +181,7 @@ impl<'a> Folder<'a> {
         let of_samples = self.source.is_sampled(location) || self.source.completes_calls(location);
         let is_sampled = of_samples && self.frames.is_some();
         let needs = if test.needs_metrics() { Needs::METRICS } else { Needs::NOTHING };
-        let plan = ReadPlan::all(if is_sampled { needs | Needs::SAMPLES } else { needs });
+        let plan = ReadPlan::all(if is_sampled { needs | needs_of_samples(definitions) } else { needs });
         let hidden = Hidden::BehindOne(definitions.filtered_region);
         let everything = Cut { time: None, borders: Borders::Trim, regions: None, hidden };
         let mut nesting = Nesting::new(&everything, Verdicts::All, needs);

@@ -21,6 +21,7 @@ mod list;
 mod nesting;
 mod partial;
 mod pass;
+mod processor_time;
 mod progress;
 mod question;
 mod sample_intervals;

@@ -27,12 +27,15 @@
 //!   read before is of its path; at a recorded enter it is of the path that the time before it is of.
 //! - Frames that samples show inside of a recorded call are entered in it and left before it is; the frame of the call
 //!   itself, if samples show it, is the recorded call.
+//! - Where the counter of a thread's processor time was read at two samples without a recorded call between them, what is
+//!   missing is a call of the region for threads that do not run ([`ProcessorTime`]).
 //!
 //! Enters say where they are called, if samples show it ([`CallSite`]): those of frames, and those of MPI, before which the
 //! recorder samples the caller.
 //!
 //! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
+use crate::processor_time::{ProcessorTime, Readings};
 use crate::sample_intervals::SampleIntervals;
 use ouzel_model::{
     CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, MetricValue, Paradigm, RegionId,
@@ -55,6 +58,8 @@ pub(crate) struct Frames {
     is_mpi: Vec<bool>,
     /// For each region whether it is the barrier that ends a construct.
     ends_construct: Vec<bool>,
+    /// How to know how long threads did not run.
+    processor_time: Option<ProcessorTime>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +97,7 @@ impl Frames {
                 .iter()
                 .map(|region| region.role == RegionRole::ImplicitBarrier)
                 .collect(),
+            processor_time: ProcessorTime::new(definitions),
         };
         let mut known = FxHashMap::default();
         for id in (0..contexts.len()).map(ContextId::from_index) {
@@ -217,6 +223,13 @@ struct WaitingValues {
     values: Vec<MetricValue>,
 }
 
+/// When a thread did not run, before a sample or a recorded call.
+#[derive(Debug, Clone, Copy)]
+struct Stood {
+    region: RegionId,
+    start: Ticks,
+}
+
 /// The calls of one location.
 #[derive(Debug)]
 pub(crate) struct SampledCalls {
@@ -246,6 +259,7 @@ pub(crate) struct SampledCalls {
     is_after_recorded: bool,
     /// Whether a recorded call was seen.
     has_recorded: bool,
+    readings: Readings,
     /// Least number of open frames since the last sample: those beyond were entered since.
     n_lasting: u32,
     /// Places that were looked up, by the open frame and the region of the call.
@@ -273,6 +287,7 @@ impl SampledCalls {
             is_at_call: false,
             is_after_recorded: false,
             has_recorded: false,
+            readings: Readings::default(),
             n_lasting: 0,
             places: FxHashMap::default(),
             entered: Vec::new(),
@@ -314,10 +329,10 @@ impl SampledCalls {
             while samples.next_if(|sample| (sample.row as usize) < row).is_some() {}
             let Some(sample) = samples.next_if(|sample| sample.row as usize == row) else { continue };
             self.take_waiting(frames, calls, None);
-            if self.has_recorded {
+            if self.has_recorded || frames.processor_time.is_some() {
                 self.waiting = Some((time, *sample));
             } else {
-                self.sample(frames, calls, time, sample, SampleKind::Periodic);
+                self.sample(frames, calls, (time, SampleKind::Periodic), sample, None);
             }
         }
         if raw.samples.len() < raw.len() {
@@ -332,16 +347,40 @@ impl SampledCalls {
         let mut values = std::mem::take(&mut self.waiting_values);
         // The time before a recorded enter is of the path of the sample before, if there was one.
         let are_first = kind == SampleKind::AtCall && !self.is_after_recorded;
-        if !are_first {
-            self.sample(frames, calls, time, &sample, kind);
+        let mut stood = None;
+        for of_row in &values {
+            stood = self.stood(frames, time, &of_row.values).or(stood);
+        }
+        if are_first {
+            self.push_stood(calls, time, stood);
+        } else {
+            self.sample(frames, calls, (time, kind), &sample, stood);
         }
         for WaitingValues { region, values } in values.drain(..) {
             self.push_values(calls, (time, region), values.into_iter());
         }
         if are_first {
-            self.sample(frames, calls, time, &sample, kind);
+            self.sample(frames, calls, (time, kind), &sample, None);
         }
         self.waiting_values = values;
+    }
+
+    /// When the thread did not run before a row of values.
+    fn stood(&mut self, frames: &Frames, time: Ticks, values: &[MetricValue]) -> Option<Stood> {
+        let of = frames.processor_time.as_ref()?;
+        let inside = self.recorded.last().map(|call| call.region);
+        let stood = self.readings.take(of, time, values, inside)?;
+        let start = Ticks(time.0.saturating_sub(stood.0)).max(self.last_row);
+        Some(Stood { region: of.region(), start })
+    }
+
+    /// Puts the time that the thread did not run into the innermost open frame.
+    fn push_stood(&mut self, calls: &mut ChunkBuffer, time: Ticks, stood: Option<Stood>) {
+        let Some(Stood { region, start }) = stood else { return };
+        let row = calls.push(start.max(self.last_row), EventKind::Enter, region);
+        calls.call_sites.push(CallSite { row, line: None, is_recorded: false, lca: Lca::Unknown });
+        calls.push(time, EventKind::Leave, region);
+        self.last_row = time;
     }
 
     /// Takes a row of values, which waits if a sample of its time does.
@@ -357,7 +396,10 @@ impl SampledCalls {
             self.waiting_values.push(WaitingValues { region, values: values.collect() });
         } else {
             self.take_waiting(frames, calls, None);
-            self.push_values(calls, (time, region), values);
+            let values: Vec<MetricValue> = values.collect();
+            let stood = self.stood(frames, time, &values);
+            self.push_stood(calls, time, stood);
+            self.push_values(calls, (time, region), values.into_iter());
         }
     }
 
@@ -376,12 +418,18 @@ impl SampledCalls {
         &mut self,
         frames: &Frames,
         calls: &mut ChunkBuffer,
-        time: Ticks,
+        (time, kind): (Ticks, SampleKind),
         sample: &Sample,
-        kind: SampleKind,
+        stood: Option<Stood>,
     ) {
         let to = sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
-        let changed = self.changed(time, kind);
+        let mut changed = self.changed(time, kind);
+        // Where paths change as samples show it, the time before is of the path before.
+        let (before, inside) = if changed < time { (None, stood) } else { (stood, None) };
+        self.push_stood(calls, time, before);
+        if let Some(stood) = inside {
+            changed = changed.min(stood.start);
+        }
         if self.has_sample && kind == SampleKind::Periodic && !self.is_after_recorded {
             self.intervals.add(time.since(self.last_sample));
         }
@@ -403,6 +451,7 @@ impl SampledCalls {
         self.enter_from(frames, calls, changed, (kept, to), sample.lca);
         self.line = frames.line(sample.context);
         self.n_lasting = frames.get(to).depth;
+        self.push_stood(calls, time, inside);
     }
 
     /// When the path changed to that of a sample at `time`.
@@ -447,6 +496,7 @@ impl SampledCalls {
         (time, kind, region): (Ticks, EventKind, RegionId),
     ) {
         self.take_waiting(frames, calls, (kind == EventKind::Enter).then_some(time));
+        self.readings.recorded(time, kind);
         let line = match kind {
             EventKind::Enter => self.enter_recorded(frames, calls, time, region),
             EventKind::Leave => {
@@ -622,12 +672,24 @@ mod tests {
         let (mut is_mpi, mut ends_construct) = (vec![false; 7], vec![false; 7]);
         (is_mpi[SEND.index()], ends_construct[BARRIER.index()]) = (true, true);
         let line_of_context = vec![Some(7), Some(8), None, Some(9)];
-        Frames { nodes, of_context: vec![1, 2, 3, 4], of_region, line_of_context, is_mpi, ends_construct }
+        Frames {
+            nodes,
+            of_context: vec![1, 2, 3, 4],
+            of_region,
+            line_of_context,
+            is_mpi,
+            ends_construct,
+            processor_time: None,
+        }
     }
 
     /// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
     fn made(events: &str) -> String {
-        let (frames, mut raw, mut calls) = (frames(), ChunkBuffer::default(), ChunkBuffer::default());
+        made_with(&frames(), events)
+    }
+
+    fn made_with(frames: &Frames, events: &str) -> String {
+        let (mut raw, mut calls) = (ChunkBuffer::default(), ChunkBuffer::default());
         let mut sampled = SampledCalls::new();
         let mut text = String::new();
         let mut show = |calls: &ChunkBuffer| {
@@ -646,6 +708,11 @@ mod tests {
             raw.clear();
             let (bar, event) = event.split_at(usize::from(event.starts_with('|')));
             let number: u32 = event[1..].parse().expect("a number");
+            // Time passes.
+            if event.starts_with('w') {
+                time += u64::from(number);
+                continue;
+            }
             let kind = match &event[..1] {
                 "s" => EventKind::Sample,
                 "+" => EventKind::Enter,
@@ -662,10 +729,10 @@ mod tests {
                 let context = Some(ContextId::from_index(number as usize));
                 raw.samples.push(Sample { row, context, lca: Lca::Unknown, generator: None });
             }
-            sampled.derive(&frames, &raw, &mut calls);
+            sampled.derive(frames, &raw, &mut calls);
             show(&calls);
         }
-        sampled.end(&frames, &mut calls);
+        sampled.end(frames, &mut calls);
         show(&calls);
         text.trim_end().to_owned()
     }
@@ -690,6 +757,30 @@ mod tests {
         assert_eq!(made("+5 s1 |m7 |+4 -4"), "+5@1 +1@1 +2@1 m7@2 +4@2 -4@3 -2@3 -1@3");
         // Else that time is of the path of the sample before.
         assert_eq!(made("+5 s2 |m6 s1 |m7 |+4"), "+5@1 +1@1 +2@1 +3@1 m6@2 m7@3 -3@3 +4@3");
+    }
+
+    #[test]
+    fn threads_do_not_run_in_the_function_that_samples_show() {
+        // Values are of processor time; a tick is a millisecond.
+        let mut frames = frames();
+        frames.processor_time = Some(ProcessorTime::of_milliseconds(RegionId(7)));
+        let made = |events| made_with(&frames, events);
+        assert_eq!(
+            made("+5 s1 |m1000000 w9 s3 |m5000000 -5"),
+            "+5@1 +1@1 +2@1 m1000000@2 -2@6 +3@6 +7@6 -7@12 m5000000@12 -3@13 -1@13 -5@13"
+        );
+        // Before a recorded call, in what ran before it.
+        assert_eq!(
+            made("+5 s1 |m1000000 w9 s1 |m5000000 |+4 -4"),
+            "+5@1 +1@1 +2@1 m1000000@2 +7@6 -7@12 m5000000@12 +4@12 -4@13 -2@13 -1@13"
+        );
+        // Without recorded calls, a sample has the time until the next.
+        assert_eq!(
+            made("s1 |m1000000 w9 s3 |m5000000"),
+            "+1@1 +2@1 m1000000@1 +7@5 -7@11 -2@11 +3@11 m5000000@11 -3@11 -1@11"
+        );
+        // A recorded call in between has its own time.
+        assert!(!made("+5 s1 |m1000000 +4 w9 -4 s1 |m5000000 -5").contains("+7"));
     }
 
     #[test]

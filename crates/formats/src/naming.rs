@@ -4,7 +4,7 @@
 //! analyses, which ask for role and paradigm, need not know the format. A name that is not
 //! known is a plain function of no particular paradigm.
 
-use ouzel_model::{Paradigm, RegionRole};
+use ouzel_model::{Paradigm, RegionRole, mpi_function};
 
 /// Role and paradigm of the function `name`.
 pub(crate) fn of_function(name: &str) -> (RegionRole, Paradigm) {
@@ -102,16 +102,6 @@ fn shmem_role(name: &str) -> Option<RegionRole> {
 
 fn is_upper(c: char) -> bool {
     c.is_ascii_uppercase()
-}
-
-/// `barrier` of `MPI_Barrier`, `PMPI_Barrier`, `mpi_barrier_` and other spellings of compilers.
-fn mpi_function(name: &str) -> Option<String> {
-    let after = |prefix: &str| {
-        let head = name.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
-        name.get(head.len()..)
-    };
-    let function = after("mpi_").or_else(|| after("pmpi_"))?;
-    Some(function.trim_end_matches('_').to_ascii_lowercase())
 }
 
 fn mpi_role(function: &str) -> RegionRole {
@@ -246,6 +236,7 @@ mod tests {
             ("mpi_allreduce_", CollectiveAllToAll, Mpi),
             ("MPI_BCAST", CollectiveOneToAll, Mpi),
             ("MPI_Ireduce", CollectiveAllToOne, Mpi),
+            ("MPI_Ireduce_c", CollectiveAllToOne, Mpi),
             ("MPI_Send_init", PointToPoint, Mpi),
             ("MPI_Isendrecv", PointToPoint, Mpi),
             ("MPI_Irecv", PointToPoint, Mpi),

@@ -25,6 +25,7 @@ mod launch_shape;
 mod locations;
 mod loop_flow;
 mod metrics;
+mod mpi_names;
 mod near;
 mod needs;
 mod notice;
@@ -66,6 +67,7 @@ pub use launch_shape::{LaunchShape, NoLaunchShape};
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
 pub use loop_flow::{LoopFlow, LoopPart};
 pub use metrics::{Metric, MetricMode, MetricValueType};
+pub use mpi_names::mpi_function;
 pub use near::{did_you_mean, near_names};
 pub use needs::Needs;
 pub use notice::{Level, Notice, NoticeCode, Notices};
@@ -83,7 +85,7 @@ pub use samples::{
     CallSite, InterruptCounts, InterruptGenerator, Lca, MAX_SAMPLED_DEPTH, Sample, SampledContext,
     SampledContexts, SampledFrame,
 };
-pub use short_names::{SLEEPING, plain_name, short_name};
+pub use short_names::{NOT_RUNNING, PROCESSOR_TIME, SLEEPING, plain_name, short_name};
 pub use sink::EventSink;
 pub use source::{ChunkReader, ReadPlan, TraceSource};
 pub use system_tree::{SystemNode, SystemTree};

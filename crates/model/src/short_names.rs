@@ -6,6 +6,13 @@ use std::borrow::Cow;
 /// kin are taken for waiting for other threads, which is not known of a program that calls them itself.
 pub const SLEEPING: &str = "[sleeping]";
 
+/// The region of threads that do not run, blocked or because others have the processors: where their processor time is
+/// known, as `ouzel record` writes it.
+pub const NOT_RUNNING: &str = "[not running]";
+
+/// The metric of the processor time of a thread, as `perf` and `ouzel record` name it.
+pub const PROCESSOR_TIME: &str = "task-clock";
+
 /// The name of a C++ function without its result, parameters and template arguments; any other name as it is.
 ///
 /// `void Foo::bar<int>(double*, int) const` becomes `Foo::bar<…>`.

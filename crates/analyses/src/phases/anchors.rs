@@ -8,7 +8,9 @@
 use crate::peers::{PeerGroup, PeerKind};
 use crate::semantics::{Category, Class, Family};
 use ouzel_engine::SelectionCx;
-use ouzel_model::{CommId, Communicator, LocationId, Membership, Paradigm, Region, RegionId, WorldRank};
+use ouzel_model::{
+    CommId, Communicator, LocationId, Membership, Paradigm, Region, RegionId, WorldRank, mpi_function,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a synchronisation of all members is in the life of the program.
@@ -194,13 +196,6 @@ fn reaches_the_group(family: Family, group: &PeerGroup) -> bool {
     }
 }
 
-/// The name of an MPI function behind `MPI_`, in lower case; `None` for anything else.
-fn mpi_function(name: &str) -> Option<String> {
-    let name = name.to_ascii_lowercase();
-    let name = name.strip_prefix('p').unwrap_or(&name);
-    name.strip_prefix("mpi_").map(str::to_owned)
-}
-
 /// Whether the call only posts a collective: it returns at once, and all wait elsewhere.
 fn is_non_blocking(name: &str) -> bool {
     mpi_function(name).is_some_and(|name| {
@@ -217,10 +212,12 @@ fn is_over_an_object(name: &str) -> bool {
 
 /// The role of a synchronisation of this name in the life of the program.
 pub(super) fn role_of(name: &str) -> AnchorRole {
-    let name = name.to_ascii_lowercase();
-    let name = name.strip_prefix('p').unwrap_or(&name);
-    let function = name.strip_prefix("mpi_").or_else(|| name.strip_prefix("shmem_")).unwrap_or_default();
-    match function.trim_end_matches('_') {
+    let shmem = || {
+        name.trim_start_matches(['p', 'P'])
+            .strip_prefix("shmem_")
+            .map(|it| it.trim_end_matches('_').to_owned())
+    };
+    match mpi_function(name).or_else(shmem).unwrap_or_default().as_str() {
         "init" | "init_thread" => AnchorRole::Start,
         "finalize" => AnchorRole::End,
         _ => AnchorRole::Inner,

@@ -244,25 +244,19 @@ fn plain_name(name: &str) -> &str {
     name.strip_suffix("()").unwrap_or(name)
 }
 
-/// Names of MPI functions as the standard spells them: Fortran compilers change the case.
+/// Names of MPI functions as the standard spells them, without the `_c` of large counts.
 fn mpi_name(name: &str) -> Cow<'_, str> {
-    let start = usize::from(name.starts_with(['p', 'P']));
-    let has_prefix = name.get(start..start + 4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("mpi_"));
-    if !has_prefix {
-        return Cow::Borrowed(name);
-    }
+    let Some(function) = ouzel_model::mpi_function(name) else { return Cow::Borrowed(name) };
     let mut standard = String::from("MPI_");
-    for (i, c) in name[start + 4..].chars().enumerate() {
-        standard.push(if i == 0 { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() });
+    for (i, c) in function.chars().enumerate() {
+        standard.push(if i == 0 { c.to_ascii_uppercase() } else { c });
     }
     Cow::Owned(standard)
 }
 
-/// The function of MPI that a region is, in lower case without prefix (`send`, `waitall`). In any spelling: Fortran
-/// compilers change the case and append underscores, the profiling interface puts a `P` in front.
+/// The function of MPI that a region is: [`ouzel_model::mpi_function`] without the place that tracers append.
 pub fn mpi_function(name: &str) -> Option<String> {
-    let name = plain_name(name).trim_end_matches('_').to_ascii_lowercase();
-    name.strip_prefix('p').unwrap_or(&name).strip_prefix("mpi_").map(str::to_owned)
+    ouzel_model::mpi_function(plain_name(name))
 }
 
 /// The family that the trace records, if it is more specific than "code".

@@ -74,7 +74,7 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
         r"return|error)|poll|ppoll|select|epoll_wait|recv(from|msg)?|send(to|msg)?|accept4?|connect)",
     ]),
     // What runtimes of tasks and messages, and V8, call a worker that has nothing to do.
-    (User, Wait, &[r"Idle|\(idle\)"]),
+    (User, Wait, &[r"Idle|\(idle\)|\[not running\]"]),
     // Ranges of PyTorch around collectives on the host.
     (Nccl, Synchronization, &[
         r"(nccl|rccl|gloo|ucc|xccl|hccl):_?(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|barrier).*",

@@ -163,6 +163,38 @@ fn the_profile_of_a_recording_says_where_a_program_computes() {
     );
 }
 
+/// A function that is blocked in a call that nobody records computes only for its processor time.
+#[test]
+fn the_profile_of_a_recording_says_how_long_a_thread_did_not_run() {
+    if !has_programs(&["gcc"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-blocked");
+    let (program, target) = (scratch.0.join("samples"), scratch.0.join("run"));
+    let mut compile = Command::new("gcc");
+    compile.args(["-O2", "-g", "-pthread", "-o"]).arg(&program);
+    compile.arg(workspace_root().join("zoo/record/samples.c")).arg("-ldl");
+    assert!(compile.status().expect("the compiler is there").success());
+    let mut record = command();
+    record.args(["record", "--quiet", "--sample", "1000", "-o"]).arg(&target).arg("--");
+    let output = record.arg(&program).args(["blocked", "20"]).output().expect("the binary is there");
+    assert!(output.status.success(), "{output:?}");
+    let profile = json(&target, &["profile", "--call-paths"]);
+    let rows = profile["data"]["rows"].as_array().expect("rows");
+    let of = |last: [&str; 2]| -> u64 {
+        let ends = |row: &&serde_json::Value| {
+            let path: Vec<&str> =
+                row["call_path"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
+            path.ends_with(&last)
+        };
+        rows.iter().filter(ends).filter_map(|row| row["inclusive_ns"].as_u64()).sum()
+    };
+    // Twenty times 20 ms, less what falls to intervals in which the thread was preempted besides; it can be more where
+    // others have the processors.
+    let stood = of(["blocked", "[not running]"]);
+    assert!(380_000_000 < stood, "{stood} of {profile}");
+}
+
 /// The planted fault: rank 5 takes one and a half times as long for everything.
 #[test]
 fn the_report_of_a_recording_finds_the_planted_fault() {

@@ -164,10 +164,10 @@ struct Known {
     advice: &'static str,
 }
 
-/// `None` for messages.
+/// `None` for messages, and for threads that do not run.
 fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
     let (kind, title, reason, advice) = match theme {
-        Theme::Messages => return None,
+        Theme::Messages | Theme::Running => return None,
         Theme::Collectives => (
             FindingKind::CollectiveCost,
             "Time in",
@@ -220,7 +220,7 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
     Some(Known { kind, title, reason, advice })
 }
 
-/// The finding about a theme other than messages; `None` for messages.
+/// The finding about a theme other than messages and threads that do not run; `None` for these.
 pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let mut draft = by_theme(cx, waiting)?;
     if waiting.theme == Theme::Collectives && set_up::makes_communicators_once(cx, waiting) {
@@ -333,7 +333,7 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         gain,
         // What an accelerator does in the meantime, and what helper threads do, is not replayed.
         remedy: match waiting.theme {
-            Theme::Device | Theme::Threads | Theme::Other => Vec::new(),
+            Theme::Device | Theme::Threads | Theme::Running | Theme::Other => Vec::new(),
             Theme::Messages | Theme::Collectives | Theme::Locks => waiting.gone(),
         },
         also: others(cx, waiting, path),

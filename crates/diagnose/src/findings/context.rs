@@ -15,8 +15,8 @@ use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
 use ouzel_model::units::counted;
 use ouzel_model::{
-    CallPathId, CallPathTree, Definitions, LocationId, LocationKind, RegionId, SLEEPING, Ticks, TimeRange,
-    short_name, units,
+    CallPathId, CallPathTree, Definitions, LocationId, LocationKind, NOT_RUNNING, RegionId, SLEEPING, Ticks,
+    TimeRange, mpi_function, short_name, units,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -112,8 +112,12 @@ impl<'a> Context<'a> {
     /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.
     pub fn name(&self, path: CallPathId) -> String {
         let own = self.own_name(path);
-        // Who sleeps says more.
-        if own == SLEEPING { format!("{own} in {}", self.own_name(self.paths().parent(path))) } else { own }
+        // Who sleeps, or does not run, says more.
+        if own == SLEEPING || own == NOT_RUNNING {
+            format!("{own} in {}", self.own_name(self.paths().parent(path)))
+        } else {
+            own
+        }
     }
 
     fn own_name(&self, path: CallPathId) -> String {
@@ -188,9 +192,8 @@ impl<'a> Context<'a> {
 
     /// Name of a region in lower case, as MPI spells it.
     pub fn mpi_name(&self, region: RegionId) -> String {
-        let name = self.definitions.region(region).name.to_ascii_lowercase();
-        let name = name.trim_end_matches('_');
-        if name.starts_with("pmpi_") { name[1..].to_owned() } else { name.to_owned() }
+        let name = &self.definitions.region(region).name;
+        mpi_function(name).map_or_else(|| name.to_ascii_lowercase(), |function| format!("mpi_{function}"))
     }
 
     pub fn rank(&self, location: LocationId) -> Option<u32> {

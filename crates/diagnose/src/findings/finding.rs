@@ -326,6 +326,8 @@ kinds! {
     SmallKernels "small_kernels" "small kernels",
     /// Collectives run while nothing else does.
     ExposedCommunication "exposed_communication" "exposed communication",
+    /// Threads do not run although they should compute: blocked, or others have the processors.
+    NotRunning "not_running" "threads that do not run",
     /// Waiting for something that is not recorded.
     WaitingElsewhere "waiting_elsewhere" "waiting for something else",
     /// Imbalance in one place makes up for imbalance in another.

@@ -23,7 +23,7 @@ use super::waiting::Waiting;
 use super::words::{capitalised, percent};
 use super::work::above_mean;
 use ouzel_analyses::communication_totals::MessageTotals;
-use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow};
+use ouzel_analyses::message_waits::{LateKind, LateMessagesOutput, LateRow, RankWait};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, LocationId};
@@ -149,13 +149,7 @@ fn late_messages(
     };
     let rows: Vec<&LateRow> = rows.into_iter().filter(|row| row.kind == late_kind).collect();
     let main = *rows.first()?;
-    let mut culprits: BTreeMap<u32, u64> = BTreeMap::new();
-    let mut waiters: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in &rows {
-        row.by_culprit.iter().for_each(|by| *culprits.entry(by.rank.0).or_default() += by.wait.0);
-        row.by_waiting.iter().for_each(|by| *waiters.entry(by.rank.0).or_default() += by.wait.0);
-    }
-    let (culprits, waiters) = (mattering(&culprits), mattering(&waiters));
+    let (culprits, waiters) = who_waits_for_whom(main);
     let n = cx.n_peers() as usize;
     let (who, whom) = (culprits.in_words(n), waiters.in_words(n));
     let (waits, comes) = (cx.place(main.waiting), cx.place(main.culprit));
@@ -262,6 +256,20 @@ fn wrong_order(
         command: compare_ranks(cx, main.waiting),
         ..draft
     }
+}
+
+/// Who is late, and who waits, in one pair of calls: elsewhere, those who wait here may be late for others. No rank waits for
+/// itself.
+fn who_waits_for_whom(row: &LateRow) -> (Ranks, Ranks) {
+    let by_rank =
+        |of: &[RankWait]| -> BTreeMap<u32, u64> { of.iter().map(|by| (by.rank.0, by.wait.0)).collect() };
+    let (mut late, mut waiting) = (by_rank(&row.by_culprit), by_rank(&row.by_waiting));
+    if let [alone] = mattering(&waiting).list[..] {
+        late.remove(&alone);
+    } else if let [alone] = mattering(&late).list[..] {
+        waiting.remove(&alone);
+    }
+    (mattering(&late), mattering(&waiting))
 }
 
 /// Ranks with at least a quarter of the greatest value.

@@ -28,6 +28,7 @@ mod load;
 mod message_waiting;
 mod messages;
 mod moving;
+mod not_running;
 mod ranks;
 mod repetition;
 mod replayed;
@@ -151,10 +152,21 @@ fn drafts(cx: &Context<'_>) -> Vec<Draft> {
     let mut waiting = waiting::waiting(cx);
     let mut drafts = imbalance::imbalances(cx, &mut waiting);
     drafts.extend(calls::synchronisations(cx));
+    let mut running = Vec::new();
     for waiting in waiting.iter().filter(|waiting| 0 < waiting.ticks) {
+        // Themes are in order: threads that do not run come first, and others wait for them.
+        let first = drafts.len();
         match waiting.theme {
+            Theme::Running => {
+                running.extend(not_running::running(waiting));
+                drafts.push(not_running::not_running(cx, waiting));
+                continue;
+            }
             Theme::Messages => drafts.extend(messages::messages(cx, waiting)),
             _ => drafts.extend(calls::theme(cx, waiting)),
+        }
+        for draft in &mut drafts[first..] {
+            draft.remedy_before.splice(0..0, running.iter().cloned());
         }
     }
     drafts.extend(repetition::repetitions(cx));

@@ -7,7 +7,7 @@ use super::context::{Context, Times};
 use super::draft::{Draft, Saving};
 use super::finding::{Evidence, Quantity};
 use super::waiting::Waiting;
-use ouzel_model::CallPathId;
+use ouzel_model::{CallPathId, mpi_function};
 
 /// Calls that make a communicator, without prefix.
 const MAKE_COMMUNICATORS: [&str; 10] = [
@@ -26,10 +26,9 @@ const MAKE_COMMUNICATORS: [&str; 10] = [
 /// Whether all the waiting is in calls that make communicators, each made once by a rank at most.
 pub(super) fn makes_communicators_once(cx: &Context<'_>, waiting: &Waiting<'_>) -> bool {
     let makes_one = |path: CallPathId| {
-        let name =
-            cx.paths().region(path).map(|region| cx.definitions.region(region).name.to_ascii_lowercase());
-        let name = name.as_deref().and_then(|name| name.trim_end_matches('_').strip_prefix("mpi_"));
-        name.is_some_and(|name| MAKE_COMMUNICATORS.contains(&name))
+        let region = cx.paths().region(path);
+        let function = region.and_then(|region| mpi_function(&cx.definitions.region(region).name));
+        function.is_some_and(|function| MAKE_COMMUNICATORS.contains(&function.as_str()))
     };
     let is_once = |path: CallPathId| cx.visits(path) <= cx.n_peers();
     cx.recorded.calls && waiting.paths.iter().all(|&(path, _)| makes_one(path) && is_once(path))

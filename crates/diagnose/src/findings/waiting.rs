@@ -1,7 +1,8 @@
 //! Where the waiting of a stage is spent: even the busiest rank waits, so balancing does not regain it.
 //!
 //! The waiting of a stage is `Σ (length − max busy)`, see [`stages`](super::stages). First the cost of the
-//! synchronisation itself, `Σ min S`, is subtracted. The rest is divided among the calls that wait, in proportion to
+//! synchronisation itself, `Σ min S`, is subtracted, and then the time of the rank that stands still longest in each phase
+//! (does not run, is blocked). The rest is divided among the calls that wait, in proportion to
 //! their mean times, and assigned to a theme: messages, collectives with a root or over some ranks, locks, threads, the
 //! accelerator. The theme is what the call path waits for. For the reasons see [`messages`](super::messages) and
 //! [`calls`](super::calls).
@@ -9,13 +10,15 @@
 use super::context::Context;
 use super::stages::Stage;
 use ouzel_analyses::semantics::{Category, Family};
-use ouzel_model::{CallPathId, CallPathTree};
+use ouzel_model::{CallPathId, CallPathTree, NOT_RUNNING};
 use ouzel_replay::{Edit, EditedCode};
 use std::collections::BTreeMap;
 
 /// What calls wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Theme {
+    /// A processor, or what blocks the thread outside of recorded calls.
+    Running,
     /// Point-to-point messages.
     Messages,
     /// Collectives with a root, and those that leave ranks out.
@@ -51,10 +54,16 @@ pub(super) fn waiting<'c>(cx: &'c Context<'_>) -> Vec<Waiting<'c>> {
     for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage)) {
         let rest = stage.waiting().saturating_sub(stage.cost_of_sync());
         let themes = themes(cx, stage);
-        let whole: u64 = themes.values().flat_map(BTreeMap::values).sum();
+        // Others wait for those that do not run, so these come first.
+        let stood = stood(cx, stage).min(rest);
+        let others = themes.iter().filter(|(theme, _)| **theme != Theme::Running);
+        let whole: u64 = others.flat_map(|(_, paths)| paths.values()).sum();
         for (theme, paths) in themes {
             let own: u64 = paths.values().sum();
-            let part = u128::from(rest) * u128::from(own) / u128::from(whole.max(1));
+            let part = match theme {
+                Theme::Running => u128::from(stood),
+                _ => u128::from(rest - stood) * u128::from(own) / u128::from(whole.max(1)),
+            };
             let part = u64::try_from(part).unwrap_or(u64::MAX);
             let by_time = super::context::greatest_first(&paths);
             let Some(&(first, _)) = by_time.first().filter(|_| 0 < part) else { continue };
@@ -77,6 +86,13 @@ pub(super) fn waiting<'c>(cx: &'c Context<'_>) -> Vec<Waiting<'c>> {
         waiting.paths = super::context::greatest_first(&sums);
     }
     all
+}
+
+/// The time of the peer that stands still longest in each phase, summed over phases.
+fn stood(cx: &Context<'_>, stage: &Stage) -> u64 {
+    let own = stage.paths.iter().filter(|((path, subset), _)| theme(cx, *path, *subset) == Theme::Running);
+    let sum: u128 = own.map(|(_, times)| times.inclusive_max).sum();
+    u64::try_from(sum).unwrap_or(u64::MAX)
 }
 
 /// Whether a call path takes a lock.
@@ -137,6 +153,7 @@ fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
         // The first of these calls starts the accelerator, and waits for nothing that runs there.
         Family::CudaHip if name.contains("alloc") => Theme::Other,
         Family::CudaHip => Theme::Device,
+        Family::User if name == NOT_RUNNING => Theme::Running,
         Family::PosixIo | Family::User => Theme::Other,
     }
 }

@@ -1,16 +1,11 @@
 //! What names of calls say beyond role and paradigm: the operation of MPI, and what calls of the C library do.
 
 use crate::naming;
-use ouzel_model::{CollectiveOp, Paradigm, RegionRole};
-
-/// The name of an MPI function without the prefix.
-pub(super) fn mpi_function(name: &str) -> &str {
-    name.strip_prefix("MPI_").or_else(|| name.strip_prefix("PMPI_")).unwrap_or(name)
-}
+use ouzel_model::{CollectiveOp, Paradigm, RegionRole, mpi_function};
 
 /// The collective operation of an MPI function, and whether it is non-blocking.
 pub(super) fn mpi_collective(name: &str) -> Option<(CollectiveOp, bool)> {
-    let function = mpi_function(name).to_ascii_lowercase();
+    let function = mpi_function(name)?;
     let of = |function: &str| {
         let op = match function {
             "barrier" => CollectiveOp::Barrier,

@@ -51,6 +51,9 @@ pub(super) fn write(
     let mut names = RegionNames::default();
     let of_pieces = names.of_pieces(pieces);
     let contexts = UnifiedContexts::new(pieces, &mut names)?;
+    if contexts::sampler(pieces).is_some() {
+        names.add_not_running();
+    }
     let regions = names.unified(of_pieces);
     let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
     notices.extend(notices::of_ranks(pieces, left_out));

@@ -8,7 +8,7 @@ use crate::journal::Entry;
 use crate::mpi::functions::functions;
 use crate::openmp::Construct;
 use crate::sleep;
-use ouzel_model::plain_name;
+use ouzel_model::{NOT_RUNNING, plain_name};
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,6 +68,17 @@ impl RegionNames {
             (&[id], None) if region.role != RegionRole::Loop => id,
             _ => self.id(region),
         }
+    }
+
+    /// Adds the region of threads that do not run: readers find where, from the counter of processor time.
+    pub fn add_not_running(&mut self) {
+        self.id(RunRegion {
+            name: NOT_RUNNING.to_owned(),
+            file: String::new(),
+            line: 0,
+            role: RegionRole::Function,
+            paradigm: Paradigm::User,
+        });
     }
 
     /// The regions that events of processes refer to.

@@ -3,9 +3,10 @@
 
 use super::{Origin, ReadError, ReportRow, ReportScan};
 use crate::nsight::database::QueryRow;
-use crate::nsight::names::{mpi_collective, mpi_function};
+use crate::nsight::names::mpi_collective;
 use crate::nsight::rows::{NO_PEER, RowKind};
 use crate::position::u32_from;
+use ouzel_model::mpi_function;
 
 /// The handle of a communicator in a process.
 #[derive(Debug, Clone)]
@@ -50,7 +51,8 @@ impl ReportScan<'_> {
             })
         })?;
         self.table("MPI_START_WAIT_EVENTS", &[a, b, c, d, "", "", "requestHandle"], None, |scan, row| {
-            let is_start = mpi_function(&scan.mpi_name(row)).starts_with("Start");
+            let is_start =
+                mpi_function(&scan.mpi_name(row)).is_some_and(|function| function.starts_with("start"));
             let kind = if is_start { RowKind::Start } else { RowKind::Wait };
             scan.mpi_call(row, kind, None, |row_out, row| {
                 row_out.id = row.int(6).unwrap_or(0).cast_unsigned();
@@ -112,13 +114,13 @@ impl ReportScan<'_> {
 /// What a call of `MPI_P2P_EVENTS` does with its message. One that both sends and receives has one column for the
 /// peer, and is kept as a call only.
 fn point_to_point(name: &str) -> RowKind {
-    match mpi_function(name) {
-        "Send" | "Ssend" | "Bsend" | "Rsend" => RowKind::Send,
-        "Recv" | "Mrecv" => RowKind::Recv,
-        "Isend" | "Issend" | "Ibsend" | "Irsend" => RowKind::Isend,
-        "Irecv" | "Imrecv" => RowKind::Irecv,
-        "Send_init" | "Ssend_init" | "Bsend_init" | "Rsend_init" => RowKind::SendInit,
-        "Recv_init" => RowKind::RecvInit,
+    match mpi_function(name).as_deref().unwrap_or_default() {
+        "send" | "ssend" | "bsend" | "rsend" => RowKind::Send,
+        "recv" | "mrecv" => RowKind::Recv,
+        "isend" | "issend" | "ibsend" | "irsend" => RowKind::Isend,
+        "irecv" | "imrecv" => RowKind::Irecv,
+        "send_init" | "ssend_init" | "bsend_init" | "rsend_init" => RowKind::SendInit,
+        "recv_init" => RowKind::RecvInit,
         _ => RowKind::Call,
     }
 }
