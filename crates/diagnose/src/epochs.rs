@@ -5,11 +5,13 @@
 
 use crate::findings::words::percent;
 use crate::findings::{Iterations, Ranks};
+use crate::steps::{InSteps, Steps};
 use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::structure::Structure;
 use ouzel_model::{Definitions, units};
 use serde::Serialize;
+use std::ops::Range;
 
 /// A part of the run in which the same ranks have most to do, and others before and after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,33 +53,65 @@ impl EpochCard {
 }
 
 /// The cards of the epochs of a group.
-pub(crate) fn cards(epochs: &[Epoch], group: &PhaseGroup, definitions: &Definitions) -> Vec<EpochCard> {
+pub(crate) fn cards(
+    epochs: &[Epoch],
+    steps: &Steps,
+    group: &PhaseGroup,
+    definitions: &Definitions,
+) -> Vec<EpochCard> {
     if epochs.is_empty() {
         return Vec::new();
     }
     let structure = Structure::new(group);
     let main = structure.main_loop(group).map(|it| it.iterations.as_slice()).unwrap_or_default();
-    let starts: Vec<u32> = main.iter().map(|(first, _)| *first).collect();
-    (1..).zip(epochs).map(|(id, epoch)| card(id, epoch, group, &starts, definitions)).collect()
+    let in_steps = steps.of(&main.iter().map(|&iteration| group.range_of(iteration)).collect::<Vec<_>>());
+    let iterations = MainLoop { starts: main.iter().map(|(first, _)| *first).collect(), in_steps };
+    (1..).zip(epochs).map(|(id, epoch)| card(id, epoch, group, &iterations, definitions)).collect()
+}
+
+/// The iterations of the loop that takes most of the run.
+struct MainLoop<'s> {
+    /// The first phase of each.
+    starts: Vec<u32>,
+    in_steps: Option<InSteps<'s>>,
+}
+
+impl MainLoop<'_> {
+    /// Those that begin in these phases, as those of the program's own loop.
+    fn begun_in(&self, phases: &Range<u32>) -> Option<Iterations> {
+        let first = self.starts.partition_point(|start| *start < phases.start);
+        let end = self.starts.partition_point(|start| *start < phases.end);
+        if first == end {
+            return None;
+        }
+        let (n_all, first, last) = match &self.in_steps {
+            Some(steps) => (steps.n_all(), steps.of[first].0, steps.of[end - 1].1),
+            None => (self.starts.len(), first, end - 1),
+        };
+        Some(Iterations { n_all: n_all as u64, ranges: vec![(first as u64, last as u64)] })
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the only divisions, of exact sums")]
-fn card(id: u32, epoch: &Epoch, group: &PhaseGroup, starts: &[u32], definitions: &Definitions) -> EpochCard {
+fn card(
+    id: u32,
+    epoch: &Epoch,
+    group: &PhaseGroup,
+    iterations: &MainLoop<'_>,
+    definitions: &Definitions,
+) -> EpochCard {
     let ns = |ticks| definitions.clock.ns_from_ticks(ticks);
     let useful = group.by_peer.useful_of(epoch.buckets.clone());
     let (sum, most) = (useful.iter().sum::<u64>() as f64, useful.iter().copied().max().unwrap_or_default());
     let (mean, length) =
         (sum / useful.len().max(1) as f64, epoch.range.end.since(epoch.range.start).0 as f64);
     let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { (part / whole).min(1.0) };
-    let first = starts.partition_point(|start| *start < epoch.phases.start) as u64;
-    let end = starts.partition_point(|start| *start < epoch.phases.end) as u64;
     let rank = |location| definitions.location(location).rank.map(|rank| rank.0);
     EpochCard {
         id,
         start_ns: ns(epoch.range.start),
         end_ns: ns(epoch.range.end),
-        iterations: (first < end)
-            .then(|| Iterations { n_all: starts.len() as u64, ranges: vec![(first, end - 1)] }),
+        iterations: iterations.begun_in(&epoch.phases),
         imbalance_ns: ns(epoch.imbalance),
         most_ranks: Ranks::new(epoch.most.iter().copied().filter_map(rank)),
         parallel: share(mean, length),

@@ -21,6 +21,7 @@ pub mod profile;
 mod recorded;
 mod run_card;
 pub mod segments;
+mod steps;
 mod trust_card;
 mod wait_sums;
 
@@ -55,6 +56,7 @@ use ouzel_waits::{DelaysOutput, WaitsOutput};
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+pub use steps::Steps;
 use wait_sums::WaitSums;
 
 /// What an empty call path is called.
@@ -280,6 +282,7 @@ impl ReportAnalyses {
             profile,
             communication,
             epochs: phases.main_group().map(epochs).unwrap_or_default(),
+            steps: Steps::default(),
             phases,
             late: None,
             replay: None,
@@ -340,6 +343,7 @@ pub struct Material {
     communication: CommunicationOutput,
     phases: PhasesOutput,
     epochs: Vec<Epoch>,
+    steps: Steps,
     late: Option<LateMessagesOutput>,
     replay: Option<Replay>,
     delays: Option<DelaysOutput>,
@@ -432,6 +436,11 @@ impl Material {
         self.notices = notices;
     }
 
+    /// Adds the iterations of the program's own loops.
+    pub fn set_steps(&mut self, steps: Steps) {
+        self.steps = steps;
+    }
+
     /// Adds notices from other sources.
     pub fn add_notices(&mut self, notices: &[Notice]) {
         self.notices.extend_from_slice(notices);
@@ -467,6 +476,7 @@ impl Material {
             communication: &self.communication,
             phases: &self.phases,
             epochs: &self.epochs,
+            steps: &self.steps,
             late: self.late.as_ref(),
             replay: self.replay.as_ref(),
             delays: self.delays.as_ref(),
@@ -513,7 +523,12 @@ impl Material {
             true => SegmentsCard { projected_run_time_ns: run.span_ns, ..SegmentsCard::empty() },
             false => {
                 let what = (Which::Reported, Detail::Sums);
-                let card = SegmentsCard::with_epochs(phases, &self.epochs, (definitions, classes), what);
+                let card = SegmentsCard::with_epochs(
+                    phases,
+                    (&self.epochs, &self.steps),
+                    (definitions, classes),
+                    what,
+                );
                 // A host alone waits for its accelerators, which the findings say.
                 let drives = accelerators.is_some() && !run.recorded.several_processes();
                 if drives { card.without_segments() } else { card }

@@ -23,6 +23,7 @@ use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
+use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
@@ -30,7 +31,7 @@ use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
-use ouzel_diagnose::{Material, ReportAnalyses, RunReport};
+use ouzel_diagnose::{Material, ReportAnalyses, RunReport, Steps};
 use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
 use ouzel_files::memory;
 use ouzel_model::{
@@ -83,9 +84,7 @@ pub enum Beside {
     /// Only the report.
     #[default]
     Nothing,
-    /// The call paths that locations and iterations have in common.
-    Trees,
-    /// These, and the activity of each location at regular instants.
+    /// The activity of each location at regular instants.
     Pictures,
 }
 
@@ -100,8 +99,8 @@ pub struct Diagnosed {
     pub classes: Vec<Class>,
     /// What varies like the findings, where a topology exists.
     pub variations: Option<Variations>,
-    /// If it was requested.
-    pub trees: Option<ContextTreesOutput>,
+    /// The call paths that locations and iterations have in common.
+    pub trees: ContextTreesOutput,
     /// If it was requested.
     pub timeline: Option<TimelineOutput>,
 }
@@ -384,7 +383,15 @@ impl Trace {
         let definitions = self.definitions();
         let phases = self.phases(semantics, options)?;
         let classes = semantics.classes(definitions);
-        Ok(phases.map(|phases| SegmentsCard::new(&phases, definitions, &classes, which, Detail::Iterations)))
+        let card = |phases: &PhasesOutput| {
+            SegmentsCard::new(phases, definitions, &classes, which, Detail::Iterations)
+        };
+        let answer = phases.map(|phases| (card(&phases), phases));
+        if answer.output.0.epochs.is_empty() {
+            return Ok(answer.map(|(card, _)| card));
+        }
+        let steps = Steps::new(&self.context_trees(semantics, options)?.output);
+        Ok(answer.map(|(card, phases)| card.with_steps(&phases, definitions, &steps)))
     }
 
     /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and
@@ -404,7 +411,7 @@ impl Trace {
         let mut set = AnalysisSet::default();
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
         let question = || trees_of(semantics, options);
-        let trees = (beside != Beside::Nothing).then(|| set.add(question()));
+        let trees = set.add(question());
         let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::as_evidence()));
@@ -415,7 +422,7 @@ impl Trace {
         });
         let mut pass = self.run(&set, options)?;
         let records = records.map(|key| pass.outputs.take(&key)).transpose()?.flatten();
-        let trees: Option<ContextTreesOutput> = trees.map(|key| pass.outputs.take(&key)).transpose()?;
+        let trees = pass.outputs.take(&trees)?;
         let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         let inputs = keys.take(&mut pass)?;
@@ -426,8 +433,8 @@ impl Trace {
             };
             material.set_phases(planned.output, notices);
         }
-        let trees =
-            trees.map(|trees| self.with_parts(trees, question(), material.phases(), options)).transpose()?;
+        let trees = self.with_parts(trees, question(), material.phases(), options)?;
+        material.set_steps(Steps::new(&trees));
         self.add_dependencies(&mut material, records, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));

@@ -28,7 +28,7 @@ pub fn of_trace(
 
 fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> String {
     let Diagnosed { material, report, classes, variations, trees, timeline } = diagnosed;
-    let (Some(trees), Some(timeline)) = (trees, timeline) else {
+    let Some(timeline) = timeline else {
         unreachable!("a report beside pictures has what they are drawn from");
     };
     let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);

@@ -426,6 +426,13 @@ impl PhaseGroup {
         }
     }
 
+    /// From the end of the phase before the first one, or the start of the run, to the end of the last one.
+    pub fn range_of(&self, (first, last): (u32, u32)) -> TimeRange {
+        let before = first.checked_sub(1);
+        let start = before.map_or(self.run_range.start, |before| self.phases[before as usize].end);
+        TimeRange { start, end: self.phases[last as usize].end.max(start) }
+    }
+
     /// The cells of a phase.
     pub fn cells_of(&self, phase: u32) -> &[Cell] {
         let start = self.cells.partition_point(|cell| cell.phase < phase);

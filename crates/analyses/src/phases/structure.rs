@@ -77,11 +77,9 @@ pub struct Structure {
 impl Structure {
     /// The outermost loop that takes most of the run.
     pub fn main_loop(&self, group: &PhaseGroup) -> Option<&Loop> {
-        let time = |&(first, last): &(u32, u32)| {
-            let start = first
-                .checked_sub(1)
-                .map_or(group.run_range.start, |before| group.phases[before as usize].end);
-            group.phases[last as usize].end.since(start).0
+        let time = |&iteration: &(u32, u32)| {
+            let range = group.range_of(iteration);
+            range.end.since(range.start).0
         };
         let outermost = self.loops.iter().filter(|it| it.parent.is_none());
         outermost.max_by_key(|it| it.iterations.iter().map(time).sum::<u64>())

@@ -7,6 +7,7 @@ use super::load::{LEAST_ITERATIONS, load};
 use super::ranks::Ranks;
 use super::series::{onset, trend};
 use super::stages::{PhaseTimes, Stage};
+use super::words::capitalised;
 use super::work::Uneven;
 use ouzel_model::LocationId;
 
@@ -17,9 +18,14 @@ const STEADY: f64 = 0.6;
 pub(super) struct Growth {
     /// Nanoseconds from one iteration to the next.
     slope_ns: f64,
-    first: u64,
-    n_all: u64,
+    iterations: Iterations,
     is_steady: bool,
+}
+
+impl Growth {
+    fn first(&self) -> u64 {
+        self.iterations.ranges.first().map_or(0, |&(first, _)| first)
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown, and compared with each other")]
@@ -42,12 +48,10 @@ pub(super) fn grows(cx: &Context<'_>, stage: &Stage) -> Option<Growth> {
     // A twentieth of its final value is more than the noise of a balanced iteration.
     let limit = line.last / 20.0;
     let first = series.iter().rposition(|&value| value < limit).map_or(0, |i| i + 1);
-    Some(Growth {
-        slope_ns: line.slope,
-        first: first.min(series.len() - 1) as u64,
-        n_all: series.len() as u64,
-        is_steady,
-    })
+    let iterations = stage.named(first.min(series.len() - 1)..series.len());
+    // Each has so many iterations of the program's loop, and as many slopes lie between two.
+    let slope_ns = line.slope / stage.steps_per_iteration().powi(2);
+    Some(Growth { slope_ns, iterations, is_steady })
 }
 
 pub(super) fn growing(
@@ -61,11 +65,11 @@ pub(super) fn growing(
     let name = cx.name(group.path);
     let how = if growth.is_steady { "grows steadily from" } else { "sets in at" };
     let evidence = Evidence::new(
-        format!("the imbalance {how} iteration {} of {}", growth.first, growth.n_all),
+        format!("the imbalance {how} iteration {} of {}", growth.first(), growth.iterations.n_all),
         "slope of the Theil–Sen line through max busy − mean busy of the iterations",
         vec![
             Quantity::of("slope", growth.slope_ns, QuantityUnit::NanosecondsPerIteration),
-            Quantity::count("first", growth.first),
+            Quantity::count("first", growth.first()),
         ],
     );
     let base = load(cx, group, by_peer, ranks, group.imbalance);
@@ -74,13 +78,16 @@ pub(super) fn growing(
     Draft {
         kind: FindingKind::GrowingImbalance,
         title: format!("Growing load imbalance in {name}: {who}"),
-        sentence: format!(
-            "From iteration {} on, {who} work{} longer and longer in {name}, and the others wait.",
-            growth.first,
-            if base.ranks.list.len() == 1 { "s" } else { "" }
-        ),
+        sentence: {
+            let since = match growth.first() {
+                0 => capitalised(&who),
+                first => format!("From iteration {first} on, {who}"),
+            };
+            let s = if base.ranks.list.len() == 1 { "s" } else { "" };
+            format!("{since} work{s} longer and longer in {name}, and the others wait.")
+        },
         saving: Saving::in_a_longer_run("Spreading the work evenly would save"),
-        iterations: Some(Iterations { n_all: growth.n_all, ranges: vec![(growth.first, growth.n_all - 1)] }),
+        iterations: Some(growth.iterations.clone()),
         evidence: all,
         advice: format!(
             "The work in {name} moves between ranks during the run: rebalance it every few iterations, or when \

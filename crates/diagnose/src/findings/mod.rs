@@ -53,6 +53,7 @@ pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
 use crate::accelerators_card::AcceleratorsCard;
 use crate::recorded::Recorded;
+use crate::steps::Steps;
 use crate::wait_sums::WaitSums;
 use context::{Context, SIGNIFICANT};
 use draft::Draft;
@@ -98,6 +99,8 @@ pub(crate) struct Sources<'a> {
     pub devices: Option<&'a [DeviceLoss]>,
     /// How accelerators were used, if any ran.
     pub accelerators: Option<&'a AcceleratorsCard>,
+    /// The iterations of the program's own loops.
+    pub steps: &'a Steps,
     /// How much of the collectives on threads is hidden; none if accelerators or no thread run any.
     pub breakdown: Option<&'a BreakdownOutput>,
     /// Waiting for messages in the wrong order, and of threads for locks.
@@ -138,7 +141,7 @@ fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
         communication,
         late,
         group,
-        stages: stages::stages(group),
+        stages: stages::stages(group, sources.steps),
         epochs: sources.epochs,
         waits: sources.waits,
         clocks_are_right: sources.clocks_are_right,

@@ -10,8 +10,7 @@
 
 use super::context::{Context, SIGNIFICANT, Times};
 use super::draft::{Draft, Saving};
-use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
-use super::ranks::ranges_of;
+use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::Stage;
 use super::words::plural;
@@ -80,16 +79,21 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     }
     let gain = ticks(slow.iter().map(|&i| busy[i] - usual).sum());
     let worst = slow.iter().copied().max_by(|&a, &b| busy[a].total_cmp(&busy[b]))?;
+    let longest = stage.named([worst]).ranges.first().map_or(0, |&(first, _)| first);
     let range = stage.range_of_iterations(first, last);
     let path = containing(cx, main_path(cx, stage), gain);
-    let n = slow.len() as u64;
+    let named = stage.named(slow.iter().copied());
+    let n = named.n_named();
+    // Times are those between synchronisations, which may have several iterations.
+    let n_steps = stage.steps_per_iteration();
+    let per = if n_steps <= 1.0 { String::new() } else { format!(" {n_steps:.0} iterations") };
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
-        title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(busy.len() as u64)),
+        title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(named.n_all)),
         sentence: format!(
-            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst.",
+            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst{per}.",
             plural(n),
-            shown(&slow),
+            shown(&named.ranges),
             if n == 1 { "s" } else { "" },
             cx.all_peers(),
             cx.time(ticks(busy[worst])),
@@ -97,10 +101,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         ),
         saving: Saving::new("Bringing the time down to the median would save"),
         ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: Some(Iterations {
-            n_all: busy.len() as u64,
-            ranges: ranges_of(slow.iter().map(|&i| i as u64)),
-        }),
+        iterations: Some(named),
         range,
         gain,
         loss: gain,
@@ -113,7 +114,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
                 Quantity::ns("median", cx.ns(ticks(usual))),
                 Quantity::ns("median absolute deviation", cx.ns(ticks(median_absolute_deviation(&busy)))),
                 Quantity::ns("longest", cx.ns(ticks(busy[worst]))),
-                Quantity::count("longest iteration", worst as u64),
+                Quantity::count("longest iteration", longest),
             ],
         )],
         advice:
@@ -157,14 +158,15 @@ fn are_periodic(indices: &[usize], n_all: usize) -> bool {
     steps.iter().all(|other| *other == step) && indices[0] <= step && n_all - last <= step
 }
 
-fn shown(indices: &[usize]) -> String {
-    if let (Some(first), Some(last), 3..) = (indices.first(), indices.last(), indices.len())
-        && last - first + 1 == indices.len()
-    {
-        return format!("{first} to {last}");
-    }
-    let first: Vec<String> = indices.iter().take(8).map(ToString::to_string).collect();
-    first.join(", ") + if 8 < indices.len() { ", …" } else { "" }
+/// `3, 7 to 9`; at most eight.
+fn shown(ranges: &[(u64, u64)]) -> String {
+    let range = |&(first, last): &(u64, u64)| match last - first {
+        0 => first.to_string(),
+        1 => format!("{first}, {last}"),
+        _ => format!("{first} to {last}"),
+    };
+    let first: Vec<String> = ranges.iter().take(8).map(range).collect();
+    first.join(", ") + if 8 < ranges.len() { ", …" } else { "" }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times of a run, not negative")]
@@ -179,8 +181,9 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     if line.tau < 0.6 || line.last - line.first <= 3.0 * line.noise || line.first <= 0.0 {
         return None;
     }
-    let n = busy.len() as u64;
-    let gain = ticks((line.last - line.first) / 2.0 * n as f64);
+    let gain = ticks((line.last - line.first) / 2.0 * busy.len() as f64);
+    let (named, per) = (stage.named(0..busy.len()), stage.steps_per_iteration());
+    let (first, last) = (ticks(line.first / per), ticks(line.last / per));
     let path = containing(cx, growing_path(cx, stage), gain);
     let (confidence, reason) = cx.confidence_of_phases();
     let tick_ns = 1e9 / cx.definitions.clock.ticks_per_second as f64;
@@ -188,14 +191,14 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         title: format!("Iterations get longer in {}", cx.name(path)),
         sentence: format!(
             "The work per iteration grows from {} to {} over {} iterations, on {}.",
-            cx.time(ticks(line.first)),
-            cx.time(ticks(line.last)),
-            count(n),
+            cx.time(first),
+            cx.time(last),
+            count(named.n_named()),
             if cx.n_peers() == 1 { cx.all_peers() } else { format!("average over {}", cx.all_peers()) }
         ),
         saving: Saving::in_a_longer_run("Keeping it at the first value would save"),
         ranks: cx.ranks(cx.group.locations.iter().copied()),
-        iterations: Some(Iterations { n_all: n, ranges: vec![(0, n - 1)] }),
+        iterations: Some(named),
         range: stage.range(),
         gain,
         loss: gain,
@@ -205,9 +208,9 @@ fn growing(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
             "mean busy time of the ranks in each iteration",
             "Theil–Sen line; gain = (last − first) / 2 · iterations",
             vec![
-                Quantity::ns("first", cx.ns(ticks(line.first))),
-                Quantity::ns("last", cx.ns(ticks(line.last))),
-                Quantity::of("slope", line.slope * tick_ns, QuantityUnit::NanosecondsPerIteration),
+                Quantity::ns("first", cx.ns(first)),
+                Quantity::ns("last", cx.ns(last)),
+                Quantity::of("slope", line.slope * tick_ns / (per * per), QuantityUnit::NanosecondsPerIteration),
                 Quantity::of("Kendall's tau", line.tau, QuantityUnit::Ratio),
             ],
         )],

@@ -6,7 +6,8 @@
 //! stages    Init;  A Allreduce;  B Barrier;  C Finalize
 //! ```
 //!
-//! An iteration is one of the outermost loop around a stage, which may have several of its phases. There are `n` peers. Each phase has its length, the time `busy` in which a
+//! An iteration is one of the outermost loop around a stage, which may have several of its phases; where the program's
+//! own loop has fewer, one of that, and where it has more, several of its steps (see [`crate::steps`]). There are `n` peers. Each phase has its length, the time `busy` in which a
 //! peer neither waits nor synchronises, and the time `S` in the synchronisation:
 //!
 //! | loss | formula, summed over phases | how to regain it |
@@ -19,11 +20,14 @@
 //! Law: `idle = imbalance + waiting`, phase by phase, and the lengths of all phases add up to the run.
 //! So a gain is never counted twice. Causes are found elsewhere.
 
+use super::finding::Iterations;
+use super::ranks::ranges_of;
+use crate::steps::{InSteps, Steps};
 use ouzel_analyses::phases::structure::{Slot, Structure};
 use ouzel_analyses::phases::{Cell, PhaseAnchor, PhaseGroup, Stat};
 use ouzel_analyses::semantics::{Category, Class};
 use ouzel_model::{CallPathId, CallPathTree, Ticks, TimeRange};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Phases at the same place in the nest of loops: all end in the same synchronisation.
 #[derive(Debug, Clone)]
@@ -36,8 +40,19 @@ pub(super) struct Stage {
     pub outermost: Option<u32>,
     /// Iterations of the outermost loop around it; 0 outside of loops.
     pub n_iterations: usize,
+    /// What they are in the program's own loop, if each has several of its steps.
+    pub steps: Option<StageSteps>,
     /// By call path and whether peers were left out.
     pub paths: BTreeMap<(CallPathId, bool), PathTimes>,
+}
+
+/// The steps of the program's own loop that the phases of each iteration of a stage are in.
+#[derive(Debug, Clone)]
+pub(super) struct StageSteps {
+    /// All steps of the loop.
+    n_all: usize,
+    /// For each iteration the first and the last step of each of its phases.
+    of: Vec<Vec<(usize, usize)>>,
 }
 
 /// One phase: one iteration of a stage.
@@ -174,6 +189,27 @@ impl Stage {
         sums
     }
 
+    /// Iterations, as those of the program's own loop.
+    pub fn named(&self, iterations: impl IntoIterator<Item = usize>) -> Iterations {
+        let mut named = BTreeSet::new();
+        for i in iterations {
+            match &self.steps {
+                Some(steps) => named.extend(steps.of[i].iter().flat_map(|&(first, last)| first..=last)),
+                None => drop(named.insert(i)),
+            }
+        }
+        let n_all = self.steps.as_ref().map_or(self.n_iterations, |steps| steps.n_all);
+        Iterations { n_all: n_all as u64, ranges: ranges_of(named.into_iter().map(|i| i as u64)) }
+    }
+
+    /// How many iterations of the program's own loop each has, on average.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of iterations")]
+    pub fn steps_per_iteration(&self) -> f64 {
+        let Some(steps) = &self.steps else { return 1.0 };
+        let n: usize = steps.of.iter().flatten().map(|&(first, last)| last - first + 1).sum();
+        (n as f64 / steps.of.len().max(1) as f64).max(1.0)
+    }
+
     /// From the first phase of an iteration to the last one of another.
     pub fn range_of_iterations(&self, first: usize, last: usize) -> TimeRange {
         let phases = self.phases.iter().filter(|phase| (first..=last).contains(&phase.iteration));
@@ -189,7 +225,7 @@ impl Stage {
 }
 
 /// The stages of a group, in order of their first phase.
-pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
+pub(super) fn stages(group: &PhaseGroup, steps: &Steps) -> Vec<Stage> {
     // A phase begins when the last peer has left the one before, so that lengths add up.
     let mut starts = Vec::with_capacity(group.phases.len());
     let mut start = group.run_range.start;
@@ -198,20 +234,32 @@ pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
         start = start.max(phase.end);
     }
     let structure = Structure::new(group);
+    let ranges = |iterations: &[(u32, u32)]| -> Vec<TimeRange> {
+        iterations.iter().map(|&iteration| group.range_of(iteration)).collect()
+    };
+    let in_steps: Vec<Option<InSteps<'_>>> =
+        structure.loops.iter().map(|of| steps.of(&ranges(&of.iterations))).collect();
     let of_slot = |slot: &Slot| {
         let anchor = slot.phases.first().and_then(|&i| group.phases[i as usize].anchor);
-        let iterations = slot.loops.first().map(|&outermost| &structure.loops[outermost as usize].iterations);
+        let outermost = slot.loops.first().map(|&outermost| outermost as usize);
+        let iterations = outermost.map(|outermost| &structure.loops[outermost].iterations);
+        let steps = outermost.and_then(|outermost| in_steps[outermost].as_ref());
+        // Several iterations of one step are that step.
+        let of_steps = steps.zip(iterations).filter(|(steps, iterations)| steps.n_all() < iterations.len());
+        let of_steps = of_steps.map(|(steps, _)| steps);
         let n_phases = slot.phases.len();
         let mut stage = Stage {
             anchor,
             phases: Vec::with_capacity(n_phases),
             outermost: slot.loops.first().copied(),
-            n_iterations: match iterations {
-                Some(iterations) => iterations.len(),
+            n_iterations: match (of_steps, iterations) {
+                (Some(steps), _) => steps.n_all(),
+                (None, Some(iterations)) => iterations.len(),
                 // What is put together because there is too much of it.
-                None if structure.slots_are_merged && 1 < n_phases => n_phases,
-                None => 0,
+                (None, None) if structure.slots_are_merged && 1 < n_phases => n_phases,
+                (None, None) => 0,
             },
+            steps: None,
             paths: BTreeMap::new(),
         };
         for (nth, &index) in slot.phases.iter().enumerate() {
@@ -221,11 +269,17 @@ pub(super) fn stages(group: &PhaseGroup) -> Vec<Stage> {
                 }
                 None => nth,
             };
+            let iteration = of_steps.map_or(iteration, |steps| steps.of[iteration].0);
             stage.phases.push(times(group, index, iteration, starts[index as usize]));
             for cell in group.cells_of(index) {
                 stage.paths.entry((cell.call_path, cell.subset)).or_default().add(cell);
             }
         }
+        stage.steps = steps.filter(|_| of_steps.is_none()).map(|steps| {
+            let mut of = vec![Vec::new(); stage.n_iterations];
+            stage.phases.iter().for_each(|phase| of[phase.iteration].push(steps.within(phase.range)));
+            StageSteps { n_all: steps.n_all(), of }
+        });
         stage.paths.retain(|_, times| 0 < times.inclusive_sum || 0 < times.n_visits);
         stage
     };

@@ -7,6 +7,7 @@ use super::*;
 use crate::{ReportAnalyses, RunReport};
 use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::semantics::Semantics;
+use ouzel_context_tree::ContextTrees;
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::{Filter, SystemNode, SystemNodeId, TraceSource};
 use ouzel_replay::Graph;
@@ -24,6 +25,7 @@ fn report(trace: &ToyTrace) -> RunReport {
     let analyses = ReportAnalyses::add_to(&mut set, trace.definitions(), &Semantics::default());
     let mut first = set.run(trace, pass).expect("the first pass succeeds");
     let mut material = analyses.gather(&mut first, trace.definitions()).expect("analyses answer");
+    material.set_steps(Steps::new(&run(trace, ContextTrees::default())));
     if material.wants_messages(trace.definitions()) {
         let mut set = AnalysisSet::default();
         let key = set.add(LateMessages::default());
@@ -544,6 +546,26 @@ fn a_finding_names_iterations_only_if_they_have_its_loss() {
     // Iteration 7 stands out, but 19 others have three quarters of the loss.
     assert_eq!(of(2000), [(0, 19)]);
     assert_eq!(of(60_000), [(7, 7)]);
+}
+
+#[test]
+fn iterations_are_those_of_the_program_however_often_ranks_synchronise() {
+    let of = |n_between: u64, n_in_each: u64| {
+        let step = move |rank: usize, i: u64| {
+            let extra = if rank == 3 && 10 <= i { 800 } else { 0 };
+            let ends = i % n_between == n_between - 1;
+            let syncs = if ends { n_in_each } else { 0 };
+            let inside = [Action::Enter("step"), work("solve", 1000 + extra), work("move", 50)];
+            let syncs = (0..syncs).flat_map(|_| [work("norm", 10), SYNC]);
+            inside.into_iter().chain(syncs).chain([Action::Leave])
+        };
+        let program = Program::new(4, move |rank| (0..30).flat_map(|i| step(rank, i)).collect());
+        report(&program.trace()).findings.remove(0).iterations.expect("an imbalance in a loop")
+    };
+    let from_ten_on = Iterations { n_all: 30, ranges: vec![(10, 29)] };
+    for (n_between, n_in_each) in [(1, 1), (5, 1), (1, 4)] {
+        assert_eq!(of(n_between, n_in_each), from_ten_on, "{n_in_each} after {n_between} steps");
+    }
 }
 
 #[test]

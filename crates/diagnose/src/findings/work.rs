@@ -6,7 +6,6 @@
 
 use super::context::{Context, Times};
 use super::finding::Iterations;
-use super::ranks::ranges_of;
 use super::stages::{PhaseTimes, Stage};
 use ouzel_analyses::semantics::Category;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, TimeRange};
@@ -235,21 +234,19 @@ pub(super) fn range_of(stages: &[&Stage]) -> TimeRange {
 pub(super) fn iterations(stages: &[&Stage], cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
     let is_most = |part: u128, all: u128| 0 < all && 4 * all <= 5 * part;
     let all: u128 = stages.iter().flat_map(|stage| &stage.phases).map(&cost).sum();
-    let mut loops: BTreeMap<(Option<u32>, usize), Vec<u128>> = BTreeMap::new();
+    let mut loops: BTreeMap<(Option<u32>, usize), (&Stage, Vec<u128>)> = BTreeMap::new();
     for (nth, stage) in stages.iter().enumerate() {
         // Stages outside of loops have nothing in common.
         let key = (stage.outermost, if stage.outermost.is_some() { 0 } else { nth });
-        let costs = loops.entry(key).or_insert_with(|| vec![0; stage.n_iterations]);
+        let (_, costs) = loops.entry(key).or_insert_with(|| (stage, vec![0; stage.n_iterations]));
         costs.iter_mut().zip(stage.by_iteration(&cost)).for_each(|(sum, cost)| *sum += cost);
     }
-    let costs = loops.into_values().find(|costs| is_most(costs.iter().sum(), all))?;
+    let (stage, costs) = loops.into_values().find(|(_, costs)| is_most(costs.iter().sum(), all))?;
     let most = costs.iter().copied().max().unwrap_or_default();
     let is_dear = |i: &usize| 0 < costs[*i] && most <= costs[*i] * 4;
     let dear: Vec<usize> = (0..costs.len()).filter(is_dear).collect();
     let is_enough = is_most(dear.iter().map(|&i| costs[i]).sum(), costs.iter().sum());
-    let named = if is_enough { dear } else { (0..costs.len()).collect() };
-    let ranges = ranges_of(named.into_iter().map(|i| i as u64));
-    Some(Iterations { n_all: costs.len() as u64, ranges })
+    Some(stage.named(if is_enough { dear } else { (0..costs.len()).collect() }))
 }
 
 /// Peers that exceed the mean by more than a third of what the highest exceeds it by.

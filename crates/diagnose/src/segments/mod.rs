@@ -8,6 +8,7 @@ mod table;
 mod words;
 
 use crate::epochs::{self, EpochCard};
+use crate::steps::Steps;
 use ouzel_analyses::MeanTicks;
 use ouzel_analyses::imbalance::Loss;
 use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
@@ -244,13 +245,24 @@ impl SegmentsCard {
         detail: Detail,
     ) -> Self {
         let epochs = phases.main_group().map(epochs).unwrap_or_default();
-        SegmentsCard::with_epochs(phases, &epochs, (definitions, classes), (which, detail))
+        SegmentsCard::with_epochs(
+            phases,
+            (&epochs, &Steps::default()),
+            (definitions, classes),
+            (which, detail),
+        )
     }
 
-    /// The same with the epochs of the main group.
+    /// The same with the iterations of epochs as those of the program's own loops.
+    pub fn with_steps(self, phases: &PhasesOutput, definitions: &Definitions, steps: &Steps) -> Self {
+        let Some(group) = phases.main_group() else { return self };
+        SegmentsCard { epochs: epochs::cards(&epochs(group), steps, group, definitions), ..self }
+    }
+
+    /// The same with the epochs of the main group, and the iterations of the program's own loops.
     pub(crate) fn with_epochs(
         phases: &PhasesOutput,
-        epochs: &[Epoch],
+        (epochs, steps): (&[Epoch], &Steps),
         (definitions, classes): (&Definitions, &[Class]),
         (which, detail): (Which, Detail),
     ) -> Self {
@@ -273,7 +285,7 @@ impl SegmentsCard {
             projected_band_ns: clock.ns_from_ticks(segments.projected_band),
             alignment: alignment(group, clock),
             n_segments: segments.segments.len() as u64,
-            epochs: epochs::cards(epochs, group, definitions),
+            epochs: epochs::cards(epochs, steps, group, definitions),
             segments: kept.map(|segment| names.segment(segment, &segments)).collect(),
             lost_inside_outside_ns: (lost(false), lost(true)),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),

@@ -67,13 +67,7 @@ fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
         session.write_text(&answer.output)?;
         return Ok(outcome(&answer.notices));
     }
-    // Only the page shows what locations and iterations have in common; of samples, that pass has notices of its own.
-    let shows_trees = common.format == OutputFormat::Table;
-    let answer = session.answer(|trace, options| {
-        let is_sampled = !trace.definitions().sampled_contexts.is_empty();
-        let beside = if shows_trees || is_sampled { Beside::Trees } else { Beside::Nothing };
-        trace.diagnose(&semantics, beside, options)
-    })?;
+    let answer = session.answer(|trace, options| trace.diagnose(&semantics, Beside::Nothing, options))?;
     if let Some(session) = instead(&mut found, common, answer.coverage.events_read) {
         return profile::run(&session, &args.rules);
     }

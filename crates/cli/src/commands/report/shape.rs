@@ -23,7 +23,7 @@ const LEAST_LOOP_PERCENT: u64 = 5;
 pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     segments(page, diagnosed, asked);
     epochs(page, &diagnosed.report.segments);
-    for group in diagnosed.trees.iter().flat_map(|trees| &trees.groups) {
+    for group in &diagnosed.trees.groups {
         if 1 < group.locations.len() {
             groups_of_ranks(page, session, group, asked);
         }
@@ -125,9 +125,8 @@ fn named(
 }
 
 fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
-    let Some(trees) = &diagnosed.trees else { return };
     let run_ns = diagnosed.report.run.span_ns;
-    let data = Iterations::new(trees, session.definitions(), run_ns);
+    let data = Iterations::new(&diagnosed.trees, session.definitions(), run_ns);
     let is_long = |of_loop: &&LoopEntry| {
         !of_loop.is_nested
             && 1 < of_loop.accepted

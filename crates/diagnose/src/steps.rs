@@ -1,0 +1,156 @@
+//! Iterations between synchronisations as those of the program's own loops.
+//!
+//! ```text
+//! phases           │     iteration 0     │     iteration 1     │     a barrier after every third step
+//! the program's    │ step │ step │ step │ step │ step │ step │     0: steps 0–2, 1: steps 3–5
+//! ```
+//! A loop of phases need not be the loop that its author knows: ranks may synchronise once in several steps, or several
+//! times alike in one. The outermost loop of the program that covers most of the time has the iterations that pages name.
+//!
+//! Law: where both loops have about as many iterations, nothing changes; steps stay in order, and each iteration has one.
+
+use ouzel_analyses::peers::PeerKind;
+use ouzel_context_tree::{ContextTreesOutput, LoopSummary};
+use ouzel_model::{Ticks, TimeRange};
+
+/// The outermost loops of main threads, each at the location that represents most.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Steps(Vec<StepLoop>);
+
+/// A loop of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct StepLoop {
+    /// When each iteration starts and ends, in order.
+    steps: Vec<TimeRange>,
+}
+
+/// Iterations of a loop of phases as those of a loop of the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct InSteps<'s> {
+    of_program: &'s StepLoop,
+    /// For each iteration of the phases its first and last step.
+    pub of: Vec<(usize, usize)>,
+}
+
+impl InSteps<'_> {
+    /// Iterations of the program's loop.
+    pub fn n_all(&self) -> usize {
+        self.of_program.steps.len()
+    }
+
+    /// First and last of the steps whose middle is in a part of an iteration; that around its middle, if there is none.
+    pub fn within(&self, part: TimeRange) -> (usize, usize) {
+        self.of_program.within(&part).unwrap_or_else(|| self.of_program.around(&part))
+    }
+}
+
+impl Steps {
+    /// From the loops of all locations.
+    pub fn new(trees: &ContextTreesOutput) -> Steps {
+        let groups = trees.groups.iter().filter(|group| group.kind == PeerKind::MainThread);
+        let own = |summary: &&LoopSummary| !summary.is_nested && summary.rejected == 0;
+        Steps(groups.flat_map(|group| group.loops.iter().filter(own).filter_map(StepLoop::new)).collect())
+    }
+
+    /// Iterations in these times, in order, as steps; `None` if no loop covers them, or if it has about as many.
+    pub(crate) fn of(&self, iterations: &[TimeRange]) -> Option<InSteps<'_>> {
+        let (first, last) = (iterations.first()?, iterations.last()?);
+        let all = TimeRange { start: first.start, end: last.end };
+        let around = self.0.iter().max_by_key(|of| overlap(of.range(), all))?;
+        if 4 * overlap(around.range(), all) < 3 * length(all) {
+            return None;
+        }
+        let (n, n_steps) = (iterations.len(), around.steps.len());
+        let found = match (3 * n <= 2 * n_steps, 3 * n_steps <= 2 * n) {
+            (true, _) => iterations.iter().map(|of| around.within(of)).collect::<Option<_>>()?,
+            (_, true) => iterations.iter().map(|of| around.around(of)).collect(),
+            _ => return None,
+        };
+        Some(InSteps { of_program: around, of: found })
+    }
+}
+
+impl StepLoop {
+    fn new(summary: &LoopSummary) -> Option<StepLoop> {
+        let main =
+            summary.instances.iter().max_by_key(|instance| (instance.n_iterations, instance.cluster))?;
+        let steps = main.iterations.iter().map(|row| TimeRange { start: row.start, end: row.end }).collect();
+        (main.iterations_per_row == 1 && !main.iterations.is_empty()).then_some(StepLoop { steps })
+    }
+
+    fn range(&self) -> TimeRange {
+        let start = self.steps.first().map(|step| step.start).unwrap_or_default();
+        TimeRange { start, end: self.steps.last().map(|step| step.end).unwrap_or_default() }
+    }
+
+    /// First and last of the steps whose middle is in a range; `None` if there is none.
+    fn within(&self, range: &TimeRange) -> Option<(usize, usize)> {
+        let before = |time: Ticks| self.steps.partition_point(|step| middle(step) < time);
+        let (first, end) = (before(range.start), before(range.end));
+        (first < end).then(|| (first, end - 1))
+    }
+
+    /// The step that the middle of an iteration is in.
+    fn around(&self, of: &TimeRange) -> (usize, usize) {
+        let middle = middle(of);
+        let step = self.steps.partition_point(|step| step.start <= middle).saturating_sub(1);
+        (step, step)
+    }
+}
+
+fn middle(range: &TimeRange) -> Ticks {
+    Ticks(range.start.0 + length(*range) / 2)
+}
+
+fn length(range: TimeRange) -> u64 {
+    range.end.since(range.start).0
+}
+
+fn overlap(a: TimeRange, b: TimeRange) -> u64 {
+    a.end.min(b.end).0.saturating_sub(a.start.max(b.start).0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ranges(n: u64, each: u64) -> Vec<TimeRange> {
+        (0..n).map(|i| TimeRange { start: Ticks(100 + i * each), end: Ticks(100 + (i + 1) * each) }).collect()
+    }
+
+    fn steps(n: u64, each: u64) -> Steps {
+        Steps(vec![StepLoop { steps: ranges(3, 10) }, StepLoop { steps: ranges(n, each) }])
+    }
+
+    #[test]
+    fn an_iteration_has_the_steps_between_two_synchronisations() {
+        let sixty = steps(60, 10);
+        let found = sixty.of(&ranges(6, 100)).expect("the loop is around them");
+        assert_eq!(found.n_all(), 60);
+        // A part of an iteration is in some of its steps, or at the end of one.
+        let part = |start, end| found.within(TimeRange { start: Ticks(start), end: Ticks(end) });
+        assert_eq!((part(100, 120), part(196, 200)), ((0, 1), (9, 9)));
+        assert_eq!(found.of, [(0, 9), (10, 19), (20, 29), (30, 39), (40, 49), (50, 59)]);
+        // Ranks leave a synchronisation a little later than the one at which steps are known.
+        let late =
+            ranges(6, 100).into_iter().map(|of| TimeRange { start: of.start, end: Ticks(of.end.0 + 3) });
+        assert_eq!(sixty.of(&late.collect::<Vec<_>>()).map(|found| found.of[0]), Some((0, 9)));
+    }
+
+    #[test]
+    fn iterations_that_are_alike_within_a_step_are_that_step() {
+        let three = steps(3, 80);
+        let found = three.of(&ranges(24, 10)).expect("the loop is around them");
+        assert_eq!((found.n_all(), found.of.len()), (3, 24));
+        assert_eq!((found.of[0], found.of[7], found.of[8], found.of[23]), ((0, 0), (0, 0), (1, 1), (2, 2)));
+    }
+
+    #[test]
+    fn other_loops_say_nothing() {
+        assert_eq!(steps(20, 10).of(&ranges(20, 10)), None, "as many");
+        assert_eq!(steps(23, 10).of(&ranges(22, 10)), None, "about as many");
+        assert_eq!(steps(60, 1).of(&ranges(6, 100)), None, "a loop in a tenth of the time");
+        assert_eq!(steps(60, 10).of(&[]), None);
+        assert_eq!(Steps::default().of(&ranges(6, 100)), None);
+    }
+}
