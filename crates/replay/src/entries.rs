@@ -44,7 +44,7 @@ pub(crate) fn entries(edges: &Edges) -> Vec<LocationEntries> {
     });
     let mut of: Vec<Vec<Entry>> = n_entries.into_iter().map(Vec::with_capacity).collect();
     for_each(edges, |location, entry| of[location.index()].push(entry));
-    of.into_iter().map(LocationEntries::new).collect()
+    of.into_iter().map(|entries| LocationEntries::new(&entries)).collect()
 }
 
 fn for_each(edges: &Edges, mut each: impl FnMut(LocationId, Entry)) {
@@ -59,7 +59,7 @@ fn for_each(edges: &Edges, mut each: impl FnMut(LocationId, Entry)) {
 }
 
 impl LocationEntries {
-    fn new(entries: Vec<Entry>) -> Self {
+    fn new(entries: &[Entry]) -> Self {
         let number = |entry: &Entry| match entry.place {
             Place::Nth(nth) => Some((nth, *entry)),
             Place::Before | Place::After => None,

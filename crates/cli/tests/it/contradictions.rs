@@ -223,6 +223,28 @@ fn loops_findings_and_segments_have_the_same_iterations() {
     assert!(10 < n_compared, "{n_compared} loops");
 }
 
+/// Where ranks synchronise every few steps, findings name the steps all the same.
+#[test]
+fn findings_name_steps_however_seldom_ranks_synchronise() {
+    let mut n_named = 0;
+    for archive in at_hand() {
+        let names = |name: &str| archive.components().any(|part| part.as_os_str() == name);
+        let n_steps = match (names("serialised_output"), names("ensemble")) {
+            (true, _) => 24,
+            (_, true) => 30,
+            _ => continue,
+        };
+        let Some(report) = report(&archive) else { continue };
+        for finding in report["data"]["findings"].as_array().expect("findings") {
+            if let Some(n_all) = finding["iterations"]["n_all"].as_u64() {
+                assert_eq!(n_all, n_steps, "{}: {finding}", archive.display());
+                n_named += 1;
+            }
+        }
+    }
+    assert!(1 < n_named, "{n_named} findings");
+}
+
 #[test]
 fn no_page_contradicts_itself() {
     let mut n_checked = 0;

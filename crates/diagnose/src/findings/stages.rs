@@ -7,7 +7,7 @@
 //! ```
 //!
 //! An iteration is one of the outermost loop around a stage, which may have several of its phases; where the program's
-//! own loop has fewer, one of that, and where it has more, several of its steps (see [`crate::steps`]). There are `n` peers. Each phase has its length, the time `busy` in which a
+//! own loop has more, it is several of its steps (see [`crate::steps`]). There are `n` peers. Each phase has its length, the time `busy` in which a
 //! peer neither waits nor synchronises, and the time `S` in the synchronisation:
 //!
 //! | loss | formula, summed over phases | how to regain it |
@@ -244,20 +244,16 @@ pub(super) fn stages(group: &PhaseGroup, steps: &Steps) -> Vec<Stage> {
         let outermost = slot.loops.first().map(|&outermost| outermost as usize);
         let iterations = outermost.map(|outermost| &structure.loops[outermost].iterations);
         let steps = outermost.and_then(|outermost| in_steps[outermost].as_ref());
-        // Several iterations of one step are that step.
-        let of_steps = steps.zip(iterations).filter(|(steps, iterations)| steps.n_all() < iterations.len());
-        let of_steps = of_steps.map(|(steps, _)| steps);
         let n_phases = slot.phases.len();
         let mut stage = Stage {
             anchor,
             phases: Vec::with_capacity(n_phases),
             outermost: slot.loops.first().copied(),
-            n_iterations: match (of_steps, iterations) {
-                (Some(steps), _) => steps.n_all(),
-                (None, Some(iterations)) => iterations.len(),
+            n_iterations: match iterations {
+                Some(iterations) => iterations.len(),
                 // What is put together because there is too much of it.
-                (None, None) if structure.slots_are_merged && 1 < n_phases => n_phases,
-                (None, None) => 0,
+                None if structure.slots_are_merged && 1 < n_phases => n_phases,
+                None => 0,
             },
             steps: None,
             paths: BTreeMap::new(),
@@ -269,13 +265,12 @@ pub(super) fn stages(group: &PhaseGroup, steps: &Steps) -> Vec<Stage> {
                 }
                 None => nth,
             };
-            let iteration = of_steps.map_or(iteration, |steps| steps.of[iteration].0);
             stage.phases.push(times(group, index, iteration, starts[index as usize]));
             for cell in group.cells_of(index) {
                 stage.paths.entry((cell.call_path, cell.subset)).or_default().add(cell);
             }
         }
-        stage.steps = steps.filter(|_| of_steps.is_none()).map(|steps| {
+        stage.steps = steps.map(|steps| {
             let mut of = vec![Vec::new(); stage.n_iterations];
             stage.phases.iter().for_each(|phase| of[phase.iteration].push(steps.within(phase.range)));
             StageSteps { n_all: steps.n_all(), of }

@@ -549,26 +549,6 @@ fn a_finding_names_iterations_only_if_they_have_its_loss() {
 }
 
 #[test]
-fn iterations_are_those_of_the_program_however_often_ranks_synchronise() {
-    let of = |n_between: u64, n_in_each: u64| {
-        let step = move |rank: usize, i: u64| {
-            let extra = if rank == 3 && 10 <= i { 800 } else { 0 };
-            let ends = i % n_between == n_between - 1;
-            let syncs = if ends { n_in_each } else { 0 };
-            let inside = [Action::Enter("step"), work("solve", 1000 + extra), work("move", 50)];
-            let syncs = (0..syncs).flat_map(|_| [work("norm", 10), SYNC]);
-            inside.into_iter().chain(syncs).chain([Action::Leave])
-        };
-        let program = Program::new(4, move |rank| (0..30).flat_map(|i| step(rank, i)).collect());
-        report(&program.trace()).findings.remove(0).iterations.expect("an imbalance in a loop")
-    };
-    let from_ten_on = Iterations { n_all: 30, ranges: vec![(10, 29)] };
-    for (n_between, n_in_each) in [(1, 1), (5, 1), (1, 4)] {
-        assert_eq!(of(n_between, n_in_each), from_ten_on, "{n_in_each} after {n_between} steps");
-    }
-}
-
-#[test]
 fn iterations_that_take_longer_and_longer_grow() {
     let growing = iterated(|_, i| vec![work("solve", 500), work("search", 100 + 60 * i)]);
     let (kind, region, _, gain) = first(&growing.trace());
