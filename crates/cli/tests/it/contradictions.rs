@@ -235,7 +235,7 @@ fn findings_name_steps_however_seldom_ranks_synchronise() {
             _ => continue,
         };
         let Some(report) = report(&archive) else { continue };
-        for finding in report["data"]["findings"].as_array().expect("findings") {
+        for finding in report["findings"].as_array().expect("findings") {
             if let Some(n_all) = finding["iterations"]["n_all"].as_u64() {
                 assert_eq!(n_all, n_steps, "{}: {finding}", archive.display());
                 n_named += 1;

@@ -234,11 +234,11 @@ pub(super) fn range_of(stages: &[&Stage]) -> TimeRange {
 pub(super) fn iterations(stages: &[&Stage], cost: impl Fn(&PhaseTimes) -> u128) -> Option<Iterations> {
     let is_most = |part: u128, all: u128| 0 < all && 4 * all <= 5 * part;
     let all: u128 = stages.iter().flat_map(|stage| &stage.phases).map(&cost).sum();
-    let mut loops: BTreeMap<(Option<u32>, usize), (&Stage, Vec<u128>)> = BTreeMap::new();
+    let mut loops = BTreeMap::new();
     for (nth, stage) in stages.iter().enumerate() {
         // Stages outside of loops have nothing in common.
         let key = (stage.outermost, if stage.outermost.is_some() { 0 } else { nth });
-        let (_, costs) = loops.entry(key).or_insert_with(|| (stage, vec![0; stage.n_iterations]));
+        let (_, costs) = loops.entry(key).or_insert_with(|| (*stage, vec![0_u128; stage.n_iterations]));
         costs.iter_mut().zip(stage.by_iteration(&cost)).for_each(|(sum, cost)| *sum += cost);
     }
     let (stage, costs) = loops.into_values().find(|(_, costs)| is_most(costs.iter().sum(), all))?;

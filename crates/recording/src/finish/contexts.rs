@@ -81,6 +81,7 @@ struct Calls<'p> {
 }
 
 /// A call.
+#[derive(Clone, Copy)]
 struct Site<'p> {
     module: &'p str,
     /// An address in the call.
