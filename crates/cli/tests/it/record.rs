@@ -134,6 +134,17 @@ fn the_report_of_a_recording_says_who_was_killed() {
     assert!(found.contains("rank 2 was killed by signal 9 after "), "{found}");
 }
 
+/// Builds the program whose samples are known; what records it, up to its command.
+fn recorder(program: &Path, target: &Path) -> Command {
+    let mut compile = Command::new("gcc");
+    compile.args(["-O2", "-g", "-pthread", "-o"]).arg(program);
+    compile.arg(workspace_root().join("zoo/record/samples.c")).arg("-ldl");
+    assert!(compile.status().expect("the compiler is there").success());
+    let mut record = command();
+    record.args(["record", "--quiet", "--sample", "1000", "-o"]).arg(target);
+    record
+}
+
 /// A program without MPI: where it computes is in the profile, with nothing around it that only starts it.
 #[test]
 fn the_profile_of_a_recording_says_where_a_program_computes() {
@@ -142,12 +153,8 @@ fn the_profile_of_a_recording_says_where_a_program_computes() {
     }
     let scratch = Scratch::new("record-profile");
     let (program, target) = (scratch.0.join("samples"), scratch.0.join("run"));
-    let mut compile = Command::new("gcc");
-    compile.args(["-O2", "-g", "-pthread", "-o"]).arg(&program);
-    compile.arg(workspace_root().join("zoo/record/samples.c")).arg("-ldl");
-    assert!(compile.status().expect("the compiler is there").success());
-    let mut record = command();
-    record.args(["record", "--quiet", "--sample", "1000", "-o"]).arg(&target).args(["--", "sh", "-c"]);
+    let mut record = recorder(&program, &target);
+    record.args(["--", "sh", "-c"]);
     let output = record
         .arg(format!("'{}' split 60000; exit 3", text(&program)))
         .output()
@@ -171,27 +178,19 @@ fn the_profile_of_a_recording_says_how_long_a_thread_did_not_run() {
     }
     let scratch = Scratch::new("record-blocked");
     let (program, target) = (scratch.0.join("samples"), scratch.0.join("run"));
-    let mut compile = Command::new("gcc");
-    compile.args(["-O2", "-g", "-pthread", "-o"]).arg(&program);
-    compile.arg(workspace_root().join("zoo/record/samples.c")).arg("-ldl");
-    assert!(compile.status().expect("the compiler is there").success());
-    let mut record = command();
-    record.args(["record", "--quiet", "--sample", "1000", "-o"]).arg(&target).arg("--");
+    let mut record = recorder(&program, &target);
+    record.arg("--");
     let output = record.arg(&program).args(["blocked", "20"]).output().expect("the binary is there");
     assert!(output.status.success(), "{output:?}");
     let profile = json(&target, &["profile", "--call-paths"]);
     let rows = profile["data"]["rows"].as_array().expect("rows");
-    let of = |last: [&str; 2]| -> u64 {
-        let ends = |row: &&serde_json::Value| {
-            let path: Vec<&str> =
-                row["call_path"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
-            path.contains(&last[0]) && path.last() == Some(&last[1])
-        };
-        rows.iter().filter(ends).filter_map(|row| row["inclusive_ns"].as_u64()).sum()
+    let stands_still = |row: &&serde_json::Value| {
+        let path: Vec<&str> =
+            row["call_path"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
+        path.contains(&"blocked") && path.last() == Some(&"[not running]")
     };
-    // Twenty times 20 ms, less what falls to intervals in which the thread was preempted besides; it can be more where
-    // others have the processors.
-    let stood = of(["blocked", "[not running]"]);
+    let stood: u64 = rows.iter().filter(stands_still).filter_map(|row| row["inclusive_ns"].as_u64()).sum();
+    // Twenty times 20 ms, and more where others have the processors.
     assert!(380_000_000 < stood, "{stood} of {profile}");
 }
 

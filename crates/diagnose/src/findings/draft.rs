@@ -111,7 +111,8 @@ impl Draft {
     /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, and of
     /// the waiting in the other paths.
     pub fn band(&self, cx: &Context<'_>) -> u64 {
-        if cx.group.noise.is_none() {
+        // How long threads did not run is the clock less their processor time, whatever samples there are.
+        if cx.group.noise.is_none() || self.kind == FindingKind::NotRunning {
             return 0;
         }
         let (mut own, mut others) = (Uncertainty::default(), Uncertainty::default());

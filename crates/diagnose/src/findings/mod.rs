@@ -233,7 +233,7 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
         });
     }
     // Remarks have no gain, and come after findings that have one.
-    drafts.extend(tradeoff::tradeoffs(&cx));
+    drafts.extend(tradeoff::tradeoffs(&cx).into_iter().filter(|draft| draft.is_above_band(&cx)));
     // Some changes together may gain less than one of them alone.
     let largest = drafts.iter().map(Draft::stated_gain).max().unwrap_or_default();
     Findings {

@@ -9,7 +9,7 @@ use super::stages::{PhaseTimes, Stage};
 use super::waiting::Waiting;
 use super::words::capitalised;
 use super::work::{iterations, range_of};
-use ouzel_model::{CallPathId, LocationId};
+use ouzel_model::{CallPathId, CallPathTree, LocationId};
 use ouzel_replay::Edit;
 use std::collections::BTreeMap;
 
@@ -31,8 +31,11 @@ pub(super) fn not_running(cx: &Context<'_>, waiting: &Waiting<'_>) -> Draft {
     }
     let (&most_peer, &most) = by_peer.iter().max_by_key(|(_, ticks)| **ticks).unwrap_or((&LocationId(0), &0));
     let ranks = cx.ranks(by_peer.iter().filter(|(_, ticks)| most <= 4 * **ticks).map(|(&peer, _)| peer));
-    let (who, place) = (cx.in_words(&ranks), cx.name(cx.paths().parent(path)));
-    let (s, is) = if ranks.list.len() == 1 { ("es", "is") } else { ("", "are") };
+    let who = cx.in_words(&ranks);
+    // Files of the system without names, as the kernel's clock, say nothing to the program's author.
+    let has_name = |path: &CallPathId| !cx.name(*path).starts_with('[');
+    let place = cx.name(cx.chain(path).find(has_name).unwrap_or(CallPathTree::ROOT));
+    let (does, is, they) = if ranks.list.len() == 1 { ("does", "is", "it") } else { ("do", "are", "they") };
     let sum: u64 = by_peer.values().sum();
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
     let of_paths = waiting.paths.iter().take(4).zip(cx.places(&shown));
@@ -53,8 +56,8 @@ pub(super) fn not_running(cx: &Context<'_>, waiting: &Waiting<'_>) -> Draft {
     Draft {
         title: format!("{} {is} not running all the time, longest in {place}", capitalised(&who)),
         sentence: format!(
-            "{} do{s} not run for up to {} ({} of the run) in which they should compute, longest in {place}: other threads or \
-             programs have the processors, or the threads are blocked in calls that are not recorded.",
+            "{} {does} not run for up to {} ({} of the run) in which {they} should compute, longest in {place}: other threads \
+             or programs have the processors, or threads are blocked in calls that are not recorded.",
             capitalised(&who),
             cx.time(most),
             cx.percent(most)

@@ -559,6 +559,21 @@ fn iterations_that_take_longer_and_longer_grow() {
 }
 
 #[test]
+fn ranks_that_stand_still_come_before_those_that_wait_for_them() {
+    let program = iterated(|rank, _| {
+        let stands = (rank == 3).then(|| [Action::Enter("solve"), work("[not running]", 300), Action::Leave]);
+        [work("solve", 1000)].into_iter().chain(stands.into_iter().flatten()).collect()
+    });
+    let findings = report(&program.trace()).findings;
+    let first = &findings[0];
+    assert_eq!((first.kind, &*first.ranks.ranges), (FindingKind::NotRunning, "3"), "{findings:?}");
+    assert!(first.title.ends_with("longest in solve"), "{}", first.title);
+    // 300 ticks in each of 20 iterations, and nobody else is the cause.
+    assert_eq!(first.gain_ns, 6000);
+    assert_eq!(findings.len(), 1, "{findings:?}");
+}
+
+#[test]
 fn imbalance_that_evens_out_is_a_remark_without_gain() {
     let program = iterated(|rank, _| {
         let (a, b) = if rank < 4 { (1500, 500) } else { (500, 1500) };
