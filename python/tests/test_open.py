@@ -208,7 +208,7 @@ trace = ouzel.open(sys.argv[1], memory_limit="1M")
 def test_a_memory_limit_is_said_when_it_is_reached(testdata):
     # In a process of its own: the limit is that of the process.
     command = [sys.executable, "-c", LIMITED, str(testdata / "pmpi-jacobi")]
-    ended = subprocess.run(command, capture_output=True, text=True)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
     assert "the memory limit of 1.0 MB is reached" in ended.stderr
     for wrong in ("much", "1.5G", -1):

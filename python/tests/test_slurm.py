@@ -90,7 +90,7 @@ def slurm(tmp_path_factory):
         start("slurmd", "-D")
 
         def says(*command):
-            return subprocess.run(command, env=environment, capture_output=True, text=True).stdout.strip()
+            return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PATIENCE_S).stdout.strip()
 
         def is_idle():
             return says("sinfo", "--noheader", "--format=%t") == "idle"

@@ -16,6 +16,13 @@ pub struct Ran {
     pub took: Duration,
 }
 
+impl Ran {
+    /// Whether [`bounded`] ended it.
+    pub fn was_ended(&self) -> bool {
+        matches!(self.status.code(), Some(124 | 137))
+    }
+}
+
 /// A command that is ended after so many seconds.
 ///
 /// By `timeout` of coreutils, because it ends the children too (pip starts compilers).
@@ -80,12 +87,15 @@ fn pass_on(from: impl Read, mut to: impl Write) -> Vec<String> {
 
 /// nextest: `Summary [...] 12 tests run: ...`; libtest: `test result: ok. ...`;
 /// pytest: `12 passed in 0.31s`, with or without `=` on both sides.
+/// Each names the tests that fail, and Python those that do not end.
 fn is_closing_line(line: &str) -> bool {
     let plain = line.trim_matches(['=', ' ']);
     let pytest = (plain.contains(" passed") || plain.contains(" failed") || plain.contains(" skipped"))
         && plain.contains(" in ")
         && plain.starts_with(|c: char| c.is_ascii_digit());
-    line.starts_with("Summary [") || line.starts_with("test result:") || pytest
+    let hangs = line.starts_with("File \"") && line.contains(" in test_");
+    let starts = ["Summary [", "test result:", "FAIL [", "FAILED "];
+    starts.iter().any(|start| line.starts_with(start)) || pytest || hangs
 }
 
 #[cfg(test)]
@@ -99,10 +109,17 @@ mod tests {
             "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s",
             "======= 2 failed, 10 passed, 1 skipped in 12.31s =======",
             "10 passed in 0.10s",
+            "FAILED python/tests/test_view.py::test_a_view - AssertionError",
+            "FAIL [   0.102s] ouzel-cli::it record::a_program",
+            "File \"/ouzel/python/tests/test_view.py\", line 12 in test_a_view",
         ] {
             assert!(is_closing_line(line), "{line}");
         }
-        assert!(!is_closing_line("warning: 3 tests passed over in silence"));
+        for line in
+            ["warning: 3 tests passed over in silence", "File \"/python/threading.py\", line 324 in wait"]
+        {
+            assert!(!is_closing_line(line), "{line}");
+        }
     }
 
     #[test]
@@ -111,5 +128,12 @@ mod tests {
             .expect("a shell is there");
         assert_eq!(ran.status.code(), Some(3));
         assert_eq!(ran.closing, ["test result: FAILED."]);
+        assert!(!ran.was_ended());
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_ended() {
+        let ran = run(bounded(1, Path::new("sleep")).arg("60")).expect("coreutils are there");
+        assert!(ran.was_ended());
     }
 }

@@ -9,7 +9,7 @@ use crate::{fuzz, mutate, setup, tidy, web, workspace, zoo};
 use anyhow::{Context as _, Result};
 use ouzel_testkit::skips;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -140,16 +140,13 @@ fn python_tests(context: &Context) -> Result<Outcome> {
     if !answers(Command::new(python).args(["-c", "import pytest"])) {
         return Ok(Outcome::Skipped("pytest is not installed".into()));
     }
-    let mut pytest = bounded(600, python);
-    pytest
-        .args(["-m", "pytest", "--quiet", "-rs", "tests/python"])
-        .env("XTASK", std::env::current_exe()?)
-        .env("OUZEL", workspace::target(&context.root)?.join("release/ouzel"))
-        .current_dir(&context.root);
-    Ok(judge(run_command(&mut pytest)?))
+    let environment = [
+        ("XTASK", std::env::current_exe()?),
+        ("OUZEL", workspace::target(&context.root)?.join("release/ouzel")),
+    ];
+    pytest(context, python, "tests/python", &environment)
 }
 
-/// Builds the wheel as a user's `pip install ./python` does, installs it, and tries it.
 fn python_package(context: &Context) -> Result<Outcome> {
     let Some(python) = &context.tools.python else {
         return Ok(Outcome::Skipped("no Python environment".into()));
@@ -161,9 +158,49 @@ fn python_package(context: &Context) -> Result<Outcome> {
     if let Outcome::Failed(_) = installed {
         return Ok(installed);
     }
-    let mut pytest = bounded(600, python);
-    pytest.args(["-m", "pytest", "--quiet", "-rs", "python/tests"]).current_dir(&context.root);
-    Ok(judge(run_command(&mut pytest)?))
+    pytest(context, python, "python/tests", &[])
+}
+
+/// The tests of a folder, by pytest.
+///
+/// Some start daemons, kernels and clusters of other projects, which do not always end. After two minutes in one test
+/// the stacks of all threads are printed, and tests that do not end at all run once more, which the outcome says.
+fn pytest(
+    context: &Context,
+    python: &Path,
+    folder: &str,
+    environment: &[(&str, PathBuf)],
+) -> Result<Outcome> {
+    const SECONDS: u32 = 400;
+    let run = || {
+        let mut pytest = bounded(SECONDS, python);
+        pytest
+            .args([
+                "-X",
+                "faulthandler",
+                "-m",
+                "pytest",
+                "--quiet",
+                "-rs",
+                "-o",
+                "faulthandler_timeout=120",
+                folder,
+            ])
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .current_dir(&context.root);
+        run_command(&mut pytest)
+    };
+    let first = run()?;
+    if !first.was_ended() {
+        return Ok(judge(first));
+    }
+    let mut lines = vec![format!("the first attempt did not end within {SECONDS} s")];
+    lines.extend(first.closing);
+    Ok(match judge(run()?) {
+        Outcome::Passed(second) => Outcome::Passed(lines.into_iter().chain(second).collect()),
+        Outcome::Failed(second) => Outcome::Failed(lines.into_iter().chain(second).collect()),
+        skipped @ Outcome::Skipped(_) => skipped,
+    })
 }
 
 fn readme_commands(context: &Context) -> Result<Outcome> {

@@ -23,6 +23,7 @@ mod golden;
 pub mod idle;
 pub mod imbalance;
 pub mod inventory;
+pub mod io_totals;
 pub mod logical_lateness;
 pub mod loss_tree;
 pub mod message_histogram;

@@ -43,6 +43,7 @@ use ouzel_analyses::breakdown::{Breakdown, BreakdownOutput, HostCode, Requests};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
+use ouzel_analyses::io_totals::{Io, IoOutput};
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::epochs::{Epoch, epochs};
 use ouzel_analyses::phases::{Phases, PhasesOutput};
@@ -233,6 +234,7 @@ pub struct ReportAnalyses {
     profile: Key<CallPathProfile>,
     inventory: Key<Inventory>,
     communication: Key<Communication>,
+    io: Key<Io>,
     phases: Key<Phases>,
     breakdown: Option<Key<Breakdown>>,
 }
@@ -253,6 +255,7 @@ impl ReportAnalyses {
             inventory: set.add(Inventory),
             // Not every program communicates.
             communication: set.add_silent(Communication),
+            io: set.add_silent(Io),
             phases: set.add(Phases { semantics: semantics.clone(), ..Phases::default() }),
         }
     }
@@ -268,6 +271,7 @@ impl ReportAnalyses {
         let breakdown = self.breakdown.map(|key| report.outputs.take(&key)).transpose()?;
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
+        let io = report.outputs.take(&self.io)?;
         // Analyses that see more than the selection have call paths of their own.
         let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
         let run = RunCard::new(definitions, report, &inventory, &communication);
@@ -281,6 +285,7 @@ impl ReportAnalyses {
             locations,
             profile,
             communication,
+            io,
             epochs: phases.main_group().map(epochs).unwrap_or_default(),
             steps: Steps::default(),
             phases,
@@ -341,6 +346,7 @@ pub struct Material {
     locations: BTreeMap<LocationId, LocationSummary>,
     profile: ProfileOutput,
     communication: CommunicationOutput,
+    io: IoOutput,
     phases: PhasesOutput,
     epochs: Vec<Epoch>,
     steps: Steps,
@@ -474,6 +480,7 @@ impl Material {
             classes: &self.classes,
             profile: &self.profile,
             communication: &self.communication,
+            io: &self.io,
             phases: &self.phases,
             epochs: &self.epochs,
             steps: &self.steps,

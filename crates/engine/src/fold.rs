@@ -56,12 +56,10 @@ impl std::fmt::Debug for Folder<'_> {
     }
 }
 
-/// What calls are made of where samples show them: processor time says when threads did not run.
+/// What calls are made of where samples show them: teams say when a thread is in none, processor time when it did not run.
 fn needs_of_samples(definitions: &Definitions) -> Needs {
-    match ProcessorTime::new(definitions) {
-        Some(_) => Needs::SAMPLES | Needs::METRICS,
-        None => Needs::SAMPLES,
-    }
+    let needs = Needs::SAMPLES | Needs::THREADS;
+    if ProcessorTime::new(definitions).is_some() { needs | Needs::METRICS } else { needs }
 }
 
 impl<'a> Folder<'a> {

@@ -15,6 +15,7 @@
 
 mod analysis;
 mod catalogue;
+mod code_order;
 mod erased;
 mod fold;
 mod list;

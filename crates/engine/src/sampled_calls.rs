@@ -30,184 +30,51 @@
 //! - Where the counter of a thread's processor time was read at two samples without a recorded call between them, what is
 //!   missing is a call of the region for threads that do not run ([`ProcessorTime`]).
 //!
+//! - A recorded call that begins a construct of threads may be shown by the sample at its enter: that frame is the call.
+//! - A thread that leaves a team outside of every recorded call is in no function until it is in a team again.
+//! - Where two recorded calls follow each other that the code of the function around them does not allow to follow each
+//!   other in one call of it, the function was left and called again; so were its callers, up to the loop around them.
+//! - Between two recorded calls without a sample, time is spent as it was between the same two calls when a sample was taken
+//!   there last: short stays get the share of the time that samples give them.
+//!
 //! Enters say where they are called, if samples show it ([`CallSite`]): those of frames, and those of MPI, before which the
 //! recorder samples the caller.
 //!
 //! Law: the result is nested, and independent of chunk borders. Filter, call paths and visits are handled elsewhere.
 
-use crate::processor_time::{ProcessorTime, Readings};
-use crate::sample_intervals::SampleIntervals;
-use ouzel_model::{
-    CallSite, ChunkBuffer, ContextId, Definitions, EventKind, Lca, MetricValue, Paradigm, RegionId,
-    RegionRole, Sample, SampledContexts, Ticks,
-};
-use rustc_hash::FxHashMap;
-
+mod frames;
 #[cfg(test)]
 mod tests;
 
-/// The frames that samples may show, as a tree.
-#[derive(Debug)]
-pub(crate) struct Frames {
-    /// Node 0 is outside of every call; parents come before children.
-    nodes: Vec<FrameNode>,
-    /// The node of the innermost frame of each context.
-    of_context: Vec<u32>,
-    /// The nodes of each region.
-    of_region: FxHashMap<RegionId, Vec<u32>>,
-    /// Where in the innermost frame of each context the program is.
-    line_of_context: Vec<Option<u32>>,
-    /// For each region whether it is a function of MPI.
-    is_mpi: Vec<bool>,
-    /// For each region whether it is the barrier that ends a construct.
-    ends_construct: Vec<bool>,
-    /// How to know how long threads did not run.
-    processor_time: Option<ProcessorTime>,
-}
+pub(crate) use frames::Frames;
 
-#[derive(Debug, Clone, Copy)]
-struct FrameNode {
-    parent: u32,
-    depth: u32,
-    region: RegionId,
-    is_loop: bool,
-    call_line: Option<u32>,
-}
+use crate::processor_time::Readings;
+use crate::sample_intervals::SampleIntervals;
+use frames::{Call, FrameNode, OUTSIDE, RecordedPlace};
+use ouzel_model::{
+    CallSite, ChunkBuffer, EventKind, Lca, MetricValue, RegionId, Sample, ThreadEvent, ThreadStep, Ticks,
+};
+use rustc_hash::FxHashMap;
 
 /// Recorded calls that a path is searched for, from the innermost one: mostly the first of them is there.
 const RECORDED_AROUND: usize = 16;
-/// Outside of every call.
-const OUTSIDE: u32 = 0;
-
-impl Frames {
-    pub fn new(definitions: &Definitions) -> Self {
-        let contexts = &definitions.sampled_contexts;
-        let outside = FrameNode {
-            parent: OUTSIDE,
-            depth: 0,
-            region: definitions.unknown_region,
-            is_loop: false,
-            call_line: None,
-        };
-        let mut frames = Frames {
-            nodes: vec![outside],
-            of_context: Vec::with_capacity(contexts.len()),
-            of_region: FxHashMap::default(),
-            line_of_context: contexts.iter().map(|context| context.line).collect(),
-            is_mpi: definitions.regions.iter().map(|region| region.paradigm == Paradigm::Mpi).collect(),
-            ends_construct: definitions
-                .regions
-                .iter()
-                .map(|region| region.role == RegionRole::ImplicitBarrier)
-                .collect(),
-            processor_time: ProcessorTime::new(definitions),
-        };
-        let mut known = FxHashMap::default();
-        for id in (0..contexts.len()).map(ContextId::from_index) {
-            let node = frames.node(contexts, definitions, id);
-            let key = (node.parent, node.region, node.call_line);
-            let next = frames.nodes.len() as u32;
-            let at = *known.entry(key).or_insert(next);
-            if at == next {
-                frames.nodes.push(node);
-                frames.of_region.entry(node.region).or_default().push(at);
-            }
-            frames.of_context.push(at);
-        }
-        frames
-    }
-
-    fn node(&self, contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> FrameNode {
-        let context = contexts.get(id);
-        let parent = context.parent.map_or(OUTSIDE, |parent| self.of_context[parent.index()]);
-        let depth = self.nodes[parent as usize].depth + 1;
-        let is_loop = definitions.region(context.region).role == RegionRole::Loop;
-        let call_line = call_line(contexts, definitions, id);
-        FrameNode { parent, depth, region: context.region, is_loop, call_line }
-    }
-
-    /// Where in its innermost frame a path is.
-    fn line(&self, context: Option<ContextId>) -> Option<u32> {
-        context.and_then(|id| self.line_of_context.get(id.index()).copied()).flatten()
-    }
-
-    fn get(&self, at: u32) -> FrameNode {
-        self.nodes[at as usize]
-    }
-
-    /// The innermost frame that two paths share.
-    fn common(&self, mut a: u32, mut b: u32) -> u32 {
-        while a != b {
-            // Node numbers grow with depth on each path.
-            if a < b {
-                b = self.get(b).parent;
-            } else {
-                a = self.get(a).parent;
-            }
-        }
-        a
-    }
-
-    /// The innermost frame of `common`, the frames shared by a sample and the one before, that went on.
-    fn kept(&self, common: u32, lca: Lca) -> u32 {
-        let (Lca::Exact(bound) | Lca::AtMost(bound)) = lca else { return common };
-        let (mut kept, mut at) = (common, common);
-        while bound < self.get(at).depth {
-            let FrameNode { parent, is_loop, .. } = self.get(at);
-            if !is_loop {
-                kept = parent;
-            }
-            at = parent;
-        }
-        kept
-    }
-}
-
-impl Frames {
-    /// Where a call of `region` is whose enter comes after the frame `near`: at the frame that shares most with `near`,
-    /// of equals at that whose caller is open already.
-    fn place(&self, near: u32, region: RegionId) -> Option<RecordedPlace> {
-        let nodes = self.of_region.get(&region)?;
-        let rank = |node: u32| {
-            let caller = self.get(node).parent;
-            let common = self.common(near, caller);
-            (self.get(common).depth, common == caller)
-        };
-        let best = nodes.iter().map(|&node| rank(node)).max()?;
-        let mut equals = nodes.iter().copied().filter(|&node| rank(node) == best);
-        let first = equals.next()?;
-        let alone = RecordedPlace { caller: self.get(first).parent, call: first };
-        Some(equals.fold(alone, |place, node| RecordedPlace {
-            caller: self.common(place.caller, self.get(node).parent),
-            call: OUTSIDE,
-        }))
-    }
-}
-
-/// Where a recorded call is among the frames that samples show.
-#[derive(Debug, Clone, Copy)]
-struct RecordedPlace {
-    /// The frame that calls it.
-    caller: u32,
-    /// Its own frame; [`OUTSIDE`] if it can be several.
-    call: u32,
-}
-
-/// Distinguishes call sites by the line of the call. A loop is at one place, wherever it was entered from.
-fn call_line(contexts: &SampledContexts, definitions: &Definitions, id: ContextId) -> Option<u32> {
-    let context = contexts.get(id);
-    let region = definitions.region(context.region);
-    let own = region.line.filter(|_| region.role == RegionRole::Loop);
-    own.or_else(|| context.parent.and_then(|parent| contexts.get(parent).line))
-}
 
 /// What took a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SampleKind {
     /// A clock.
     Periodic,
-    /// The recorder, as a call began that is recorded.
-    AtCall,
+    /// The recorder, as a call of this region began that is recorded.
+    AtCall(RegionId),
+}
+
+/// What is known of two recorded calls that follow each other.
+#[derive(Debug, Clone, Copy)]
+struct Between {
+    /// The innermost frame that can have stayed, by the order of the code; [`OUTSIDE`] if that is not known.
+    stays: u32,
+    /// The path of the last sample that was taken there.
+    held: Option<u32>,
 }
 
 /// An open call that is recorded.
@@ -256,6 +123,12 @@ pub(crate) struct SampledCalls {
     waiting: Option<(Ticks, Sample)>,
     /// Values that wait with it: of each row, the region that is in its column.
     waiting_values: Vec<WaitingValues>,
+    /// The innermost frame of those that forked the last team of this thread.
+    of_team: u32,
+    /// The last recorded call at which a sample was taken, and the number of recorded calls around it, which are open.
+    last_call: Option<(Call, usize)>,
+    /// What is known of each two recorded calls that followed each other.
+    between: FxHashMap<(Call, Call), Between>,
     /// Whether the last sample was taken at a recorded call.
     is_at_call: bool,
     /// Whether the last enter or leave was recorded, and no sample came since.
@@ -287,6 +160,9 @@ impl SampledCalls {
             intervals: SampleIntervals::default(),
             waiting: None,
             waiting_values: Vec::new(),
+            of_team: OUTSIDE,
+            last_call: None,
+            between: FxHashMap::default(),
             is_at_call: false,
             is_after_recorded: false,
             has_recorded: false,
@@ -318,11 +194,19 @@ impl SampledCalls {
         self.new_row.clear();
         let mut samples = raw.samples.iter().peekable();
         let mut metrics = raw.metrics.iter().peekable();
+        let mut threads = raw.threads.iter().peekable();
         for (row, (&time, &kind)) in raw.time.iter().zip(&raw.kind).enumerate() {
             if kind == EventKind::Metric {
                 let of_row = std::iter::from_fn(|| metrics.next_if(|value| value.row as usize <= row));
                 self.values(frames, calls, (time, raw.region[row]), of_row.copied());
                 continue;
+            }
+            if kind == EventKind::Thread {
+                while threads.next_if(|event| (event.row as usize) < row).is_some() {}
+                let ends_team = |event: &&ThreadEvent| matches!(event.step, ThreadStep::TeamEnd(_));
+                if threads.next_if(|event| event.row as usize == row).is_some_and(|event| ends_team(&event)) {
+                    self.leave_team(frames, calls, time);
+                }
             }
             if kind != EventKind::Sample {
                 self.recorded(frames, calls, (time, kind, raw.region[row]));
@@ -343,13 +227,24 @@ impl SampledCalls {
         }
     }
 
+    /// A thread that is in no recorded call has left the frames of those that forked its team.
+    fn leave_team(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks) {
+        if self.recorded.is_empty() {
+            self.take_waiting(frames, calls, None);
+            self.of_team = self.at;
+            self.leave_to(frames, calls, time, OUTSIDE);
+            (self.line, self.n_lasting, self.last_call) = (None, 0, None);
+        }
+    }
+
     /// Takes the sample that waits for the next row: a recorded call at its time, `entered`, says that it was taken there.
-    fn take_waiting(&mut self, frames: &Frames, calls: &mut ChunkBuffer, entered: Option<Ticks>) {
+    fn take_waiting(&mut self, frames: &Frames, calls: &mut ChunkBuffer, entered: Option<(Ticks, RegionId)>) {
         let Some((time, sample)) = self.waiting.take() else { return };
-        let kind = if entered == Some(time) { SampleKind::AtCall } else { SampleKind::Periodic };
+        let entered = entered.filter(|entered| entered.0 == time);
+        let kind = entered.map_or(SampleKind::Periodic, |(_, region)| SampleKind::AtCall(region));
         let mut values = std::mem::take(&mut self.waiting_values);
         // The time before a recorded enter is of the path of the sample before, if there was one.
-        let are_first = kind == SampleKind::AtCall && !self.is_after_recorded;
+        let are_first = kind != SampleKind::Periodic && !self.is_after_recorded;
         let mut stood = None;
         for of_row in &values {
             stood = self.stood(frames, time, &of_row.values).or(stood);
@@ -425,7 +320,12 @@ impl SampledCalls {
         sample: &Sample,
         stood: Option<Stood>,
     ) {
-        let to = sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
+        let shown =
+            sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
+        let to = match kind {
+            SampleKind::AtCall(region) if frames.begins(shown, region) => frames.get(shown).parent,
+            _ => shown,
+        };
         let mut changed = self.changed(time, kind);
         // Where paths change as samples show it, the time before is of the path before.
         let (before, inside) = if changed < time { (None, stood) } else { (stood, None) };
@@ -436,8 +336,9 @@ impl SampledCalls {
         if self.has_sample && kind == SampleKind::Periodic && !self.is_after_recorded {
             self.intervals.add(time.since(self.last_sample));
         }
+        let was_sampled = !self.is_after_recorded;
         (self.last_sample, self.is_after_recorded) = (time, false);
-        self.is_at_call = kind == SampleKind::AtCall;
+        self.is_at_call = kind != SampleKind::Periodic;
         self.rebase(frames, calls, changed, to);
         let common = frames.common(self.at, to);
         // At the first sample, what stayed of the sample before has no meaning.
@@ -448,13 +349,73 @@ impl SampledCalls {
             Lca::Exact(bound) | Lca::AtMost(bound) if self.n_lasting <= bound => common,
             lca => frames.kept(common, lca),
         };
+        let line = if to == shown { frames.line(sample.context) } else { frames.get(shown).call_line };
+        let pair = match kind {
+            SampleKind::AtCall(region) => self.pair(Call { region, caller: to, line }),
+            SampleKind::Periodic => None,
+        };
+        let between = pair.map(|pair| self.between(frames, pair));
+        let kept = between.map_or(kept, |between| frames.outer(kept, between.stays));
         let kept = if frames.get(kept).depth < frames.get(self.base).depth { self.base } else { kept };
         self.has_sample = true;
-        self.leave_to(frames, calls, changed, kept);
-        self.enter_from(frames, calls, changed, (kept, to), sample.lca);
-        self.line = frames.line(sample.context);
+        match pair.zip(between).filter(|_| inside.is_none()) {
+            Some((pair, between)) => {
+                self.pass_gap(frames, calls, (changed, time), (pair, between, kept), was_sampled);
+            }
+            None => self.leave_to(frames, calls, changed, kept),
+        }
+        self.enter_from(frames, calls, changed.max(self.last_row), (self.at, to), sample.lca);
+        self.line = line;
         self.n_lasting = frames.get(to).depth;
         self.push_stood(calls, time, inside);
+    }
+
+    /// A recorded call and the one before, if a sample was taken at both and neither is inside of the other.
+    fn pair(&mut self, next: Call) -> Option<(Call, Call)> {
+        let n_around = self.recorded.len();
+        if self.last_call.is_some_and(|(_, n)| n < n_around) {
+            return None;
+        }
+        self.last_call.replace((next, n_around)).map(|(before, _)| (before, next))
+    }
+
+    /// What is known of two recorded calls that follow each other.
+    fn between(&mut self, frames: &Frames, pair: (Call, Call)) -> Between {
+        let unknown = || Between { stays: frames.stays(&pair), held: None };
+        *self.between.entry(pair).or_insert_with(unknown)
+    }
+
+    /// Leaves what ended between two recorded calls. If no sample was taken there, the time is spent as it was between the
+    /// same two calls when one was taken last.
+    fn pass_gap(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        (begin, end): (Ticks, Ticks),
+        (pair, between, kept): ((Call, Call), Between, u32),
+        was_sampled: bool,
+    ) {
+        let to = pair.1.caller;
+        if was_sampled {
+            self.between.insert(pair, Between { held: Some(self.at), ..between });
+            return self.leave_to(frames, calls, begin, kept);
+        }
+        let is_inside = |held: &u32| frames.common(self.base, *held) == self.base;
+        let Some(held) = between.held.filter(is_inside) else {
+            // Which of two calls of a function had the time between them is not known.
+            let is_cut = kept != frames.common(self.at, to);
+            self.leave_to(frames, calls, begin, kept);
+            self.last_row = if is_cut { end } else { begin };
+            return;
+        };
+        let stayed = frames.common(self.at, held);
+        self.leave_to(frames, calls, begin, stayed);
+        self.enter_from(frames, calls, begin, (stayed, held), Lca::Unknown);
+        let lasts = frames.common(held, to);
+        // What stayed from the first call must end if the code says so.
+        let is_old = frames.get(kept).depth < frames.get(stayed).depth.min(frames.get(lasts).depth);
+        self.leave_to(frames, calls, end, if is_old { kept } else { lasts });
+        self.last_row = end;
     }
 
     /// When the path changed to that of a sample at `time`.
@@ -498,7 +459,7 @@ impl SampledCalls {
         calls: &mut ChunkBuffer,
         (time, kind, region): (Ticks, EventKind, RegionId),
     ) {
-        self.take_waiting(frames, calls, (kind == EventKind::Enter).then_some(time));
+        self.take_waiting(frames, calls, (kind == EventKind::Enter).then_some((time, region)));
         self.readings.recorded(time, kind);
         let line = match kind {
             EventKind::Enter => self.enter_recorded(frames, calls, time, region),
@@ -528,7 +489,8 @@ impl SampledCalls {
     ) -> Option<u32> {
         // Inside of a recorded call of which nothing is known yet, what is open outside of it is nearest.
         let outer = self.recorded.last().map_or(OUTSIDE, |call| call.at);
-        let near = if self.at == OUTSIDE { outer } else { self.at };
+        let near =
+            [self.at, outer, self.of_team].into_iter().find(|&frame| frame != OUTSIDE).unwrap_or(OUTSIDE);
         // A sample taken at the call has shown its caller.
         let is_known = std::mem::take(&mut self.is_at_call) && self.last_sample == time;
         let ends_construct = frames.ends_construct.get(region.index()).copied().unwrap_or_default();
@@ -537,6 +499,9 @@ impl SampledCalls {
             self.n_lasting = self.n_lasting.min(frames.get(self.base).depth);
             OUTSIDE
         } else {
+            if !is_known {
+                self.called_from_there_again(frames, calls, time, region);
+            }
             let place = *self.places.entry((near, region)).or_insert_with(|| frames.place(near, region));
             place.filter(|_| !is_known).map_or(OUTSIDE, |place| self.go_to(frames, calls, time, place))
         };
@@ -545,6 +510,31 @@ impl SampledCalls {
         (self.at, self.base, self.line) = (call, call, None);
         (self.has_recorded, self.is_after_recorded) = (true, true);
         line
+    }
+
+    /// A call of MPI is a sample of its own, unless the path is that of the last sample.
+    fn called_from_there_again(
+        &mut self,
+        frames: &Frames,
+        calls: &mut ChunkBuffer,
+        time: Ticks,
+        region: RegionId,
+    ) {
+        let is_mpi = frames.is_mpi.get(region.index()).copied().unwrap_or_default();
+        if !is_mpi || self.last_call.is_none() {
+            return;
+        }
+        let next = Call { region, caller: self.at, line: self.line };
+        let Some(pair) = self.pair(next) else { return };
+        let between = self.between(frames, pair);
+        let kept = frames.outer(next.caller, between.stays);
+        let kept = if frames.get(kept).depth < frames.get(self.base).depth { self.base } else { kept };
+        let was_sampled = !self.is_after_recorded;
+        let begin = if was_sampled { time } else { self.last_row };
+        self.pass_gap(frames, calls, (begin, time), (pair, between, kept), was_sampled);
+        self.n_lasting = self.n_lasting.min(frames.get(kept).depth);
+        self.enter_from(frames, calls, time, (self.at, next.caller), Lca::Unknown);
+        self.line = next.line;
     }
 
     /// Leaves and enters frames until the caller of a recorded call is the innermost; gives the frame of the call.
@@ -577,6 +567,7 @@ impl SampledCalls {
         let RecordedCall { at: outer, base, line, .. } = self.recorded[at];
         (self.at, self.base, self.line) = (outer, base, line);
         self.recorded.truncate(at);
+        self.last_call = self.last_call.filter(|&(_, n_around)| n_around <= at);
         (self.has_recorded, self.is_after_recorded) = (true, true);
     }
 

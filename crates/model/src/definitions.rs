@@ -4,9 +4,9 @@
 //! points into its table: adapters resolve what a file leaves dangling.
 
 use crate::{
-    CartTopology, Clock, CommId, Communicator, InterruptGenerator, Location, LocationGroup, LocationGroupId,
-    LocationGroupKind, LocationId, LocationKind, LoopFlow, Metric, Paradigm, Region, RegionId, RegionRole,
-    RmaWindow, RmaWindowId, SampledContexts, SystemTree, WorldRank,
+    CartTopology, Clock, CodeFlow, CommId, Communicator, InterruptGenerator, Location, LocationGroup,
+    LocationGroupId, LocationGroupKind, LocationId, LocationKind, Metric, Paradigm, Region, RegionId,
+    RegionRole, RmaWindow, RmaWindowId, SampledContexts, SystemTree, WorldRank,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,8 +43,8 @@ pub struct Definitions {
     pub records: Vec<Arc<str>>,
     /// Call paths that samples name.
     pub sampled_contexts: SampledContexts,
-    /// What the code of the program says of loops on these paths, by the loop's region.
-    pub loop_flows: BTreeMap<RegionId, LoopFlow>,
+    /// What the code of the program says of functions and loops on these paths, by their regions.
+    pub code_flows: BTreeMap<RegionId, CodeFlow>,
     /// What interrupts the program to take samples.
     pub interrupt_generators: Vec<InterruptGenerator>,
     /// Cartesian topologies.
@@ -143,7 +143,7 @@ impl Definitions {
             parameters: Vec::new(),
             records: Vec::new(),
             sampled_contexts: SampledContexts::default(),
-            loop_flows: BTreeMap::new(),
+            code_flows: BTreeMap::new(),
             interrupt_generators: Vec::new(),
             topologies: Vec::new(),
             unknown_region: RegionId(0),

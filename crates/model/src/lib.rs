@@ -13,6 +13,7 @@
 
 mod call_path;
 mod clock;
+mod code_flow;
 mod communicators;
 mod contents;
 mod definitions;
@@ -23,7 +24,6 @@ mod filter;
 mod ids;
 mod launch_shape;
 mod locations;
-mod loop_flow;
 mod metrics;
 mod mpi_names;
 mod near;
@@ -45,6 +45,7 @@ mod visible;
 
 pub use call_path::{CallPathTree, Remap};
 pub use clock::{Clock, Ticks, TimeRange};
+pub use code_flow::{CodeFlow, CodePart};
 pub use communicators::{Communicator, Membership};
 pub use contents::{Content, Contents};
 pub use definitions::{Definitions, Provenance};
@@ -65,7 +66,6 @@ pub use ids::{
 };
 pub use launch_shape::{LaunchShape, NoLaunchShape};
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
-pub use loop_flow::{LoopFlow, LoopPart};
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use mpi_names::mpi_function;
 pub use near::{did_you_mean, near_names};

@@ -54,10 +54,10 @@
 mod anchor;
 mod archive;
 mod clock;
+pub mod code_flow;
 mod definitions;
 mod error;
 mod local_definitions;
-pub mod loop_flow;
 pub mod mapping;
 mod notice;
 pub mod read;

@@ -6,7 +6,7 @@ use crate::image::Image;
 use crate::lines::Lines;
 use crate::order::{self, Flow};
 use crate::tail_calls::{self, Exit, Target};
-use crate::tree::{Analysed, FunctionStructure, Key};
+use crate::tree::{Analysed, FunctionStructure, Key, ScopeId};
 use crate::{StructureError, names};
 use ouzel_files::input;
 use rustc_hash::FxHashMap;
@@ -203,8 +203,8 @@ pub struct Explorer<B> {
 /// One of the scopes that an address is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeAt {
-    /// The loop's place among those of its function; none if it is a function, with code of its own or inlined.
-    pub loop_number: Option<usize>,
+    /// Which one it is.
+    pub id: ScopeId,
     /// The function's name, or that of the function that the loop is in.
     pub function: Arc<str>,
     /// The file of a loop; of a function, that of the place in it.
@@ -253,24 +253,24 @@ impl<B: Deref<Target = Binary> + Clone> Explorer<B> {
         let mut scopes = Vec::new();
         let mut depth = 0;
         let (file, line) = place(spot.place_at(0));
-        scopes.push(ScopeAt { loop_number: None, function: analysed.name.clone(), file, line });
+        scopes.push(ScopeAt { id: ScopeId::Function, function: analysed.name.clone(), file, line });
         for key in analysed.path(step) {
             let function = match &key {
                 Key::Loop(_) => scopes
                     .iter()
                     .rev()
-                    .find(|scope| scope.loop_number.is_none())
+                    .find(|scope| !matches!(scope.id, ScopeId::Loop(_)))
                     .map_or_else(|| analysed.name.clone(), |scope| scope.function.clone()),
                 Key::Inlined(inlined) => inlined.name.clone(),
             };
-            let (loop_number, (file, line)) = match &key {
-                Key::Loop(found) => (Some(*found), place(analysed.frames[*found].place.as_ref())),
-                Key::Inlined(_) => {
+            let (id, (file, line)) = match &key {
+                Key::Loop(found) => (ScopeId::Loop(*found), place(analysed.frames[*found].place.as_ref())),
+                Key::Inlined(inlined) => {
                     depth += 1;
-                    (None, place(spot.place_at(depth)))
+                    (ScopeId::Inlined(inlined.instance), place(spot.place_at(depth)))
                 }
             };
-            scopes.push(ScopeAt { loop_number, function, file, line });
+            scopes.push(ScopeAt { id, function, file, line });
         }
         Some((entry, scopes))
     }
@@ -318,10 +318,12 @@ impl<B: Deref<Target = Binary> + Clone> Explorer<B> {
         found.map(|(_, analysed)| tail_calls::exits(&analysed.graph, &target)).unwrap_or_default()
     }
 
-    /// The order in which calls, inlined functions and inner loops of a loop can run in one iteration.
-    pub fn flow(&mut self, address: u64, loop_number: usize) -> Option<Flow> {
+    /// The order in which calls, inlined functions and loops right inside of a scope can run in one iteration of it, if it
+    /// is a loop, or in one call. `address` is in it.
+    pub fn flow(&mut self, address: u64, scope: ScopeId) -> Option<Flow> {
         let binary = self.binary.clone();
         let (_, analysed) = self.around(address)?;
-        order::of_loop(analysed, loop_number, &|transfer| binary.target(transfer))
+        let step = analysed.graph.step_around(address)?;
+        order::of_scope(analysed, (scope, step), &|transfer| binary.target(transfer))
     }
 }

@@ -32,7 +32,7 @@ mod tree;
 pub use binary::{Binary, Explorer, ScopeAt, Structure};
 pub use cache::{Kept, structure_of};
 pub use order::{Flow, Vertex};
-pub use tree::{FunctionStructure, Scope, ScopeKind};
+pub use tree::{FunctionStructure, Scope, ScopeId, ScopeKind};
 
 /// Why a file has no structure.
 #[derive(Debug, thiserror::Error)]

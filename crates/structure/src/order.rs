@@ -1,21 +1,22 @@
-//! The order in which the parts of a loop can run in one iteration.
+//! The order in which the parts of a loop can run in one iteration, and those of a function in one call.
 //!
-//! A part is a call, an inlined function or an inner loop that is directly in the loop. Law: the order is transitive and
-//! without circles. Parts of the source that were copied (unrolled loops) are one; of two parts whose copies can run
-//! before and after each other, the one at the lesser line comes first. Of inlined functions, calls and loops say where
-//! they are, if there are any, as other instructions of theirs are moved about by the compiler.
+//! A part is a call, an inlined function or an inner loop that is directly in the loop or function. Law: the order is
+//! transitive, and that of a loop without circles. Parts of the source that were copied (unrolled loops) are one; of two
+//! parts of a loop whose copies can run before and after each other, the one at the lesser line comes first. Parts of a
+//! function that have copies can follow each other, and themselves. Of inlined functions, calls and loops say where they are, if there are any, as other instructions of
+//! theirs are moved about by the compiler.
 //!
 //! Source: Wei and Mellor-Crummey, ICS'18, section 3.2 (Algorithm 1, lines that make the graph).
 
 use crate::flow::Transfer;
-use crate::tree::{Analysed, Key};
+use crate::tree::{Analysed, Key, ScopeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Most parts of a loop that are ordered.
+/// Most parts that are ordered.
 const PARTS_MAX: usize = 512;
 
-/// A part of a loop.
+/// A part of a loop or function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vertex {
     /// The line of the call or of the inner loop; 0 if unknown.
@@ -26,80 +27,136 @@ pub struct Vertex {
     pub is_loop: bool,
 }
 
-/// What can run after what in one iteration.
+/// What can run after what in one iteration of a loop, or in one call of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Ascending, each once.
     pub vertices: Vec<Vertex>,
-    /// Places in `vertices`: the second can run after the first. Ascending, all that follow from others too.
+    /// Places in `vertices`: the second can run after the first. Ascending, all that follow from others too. No part of a
+    /// loop follows itself, as an unrolled loop has copies of a part for different iterations.
     pub edges: Vec<(usize, usize)>,
 }
 
 /// Numbers of parts.
 type Set = BTreeSet<usize>;
 
-pub(crate) fn of_loop(
+/// The blocks in which a scope runs, and the first: all of its loop, or of its function if that is in no loop. `step` is in
+/// the scope.
+fn blocks(analysed: &Analysed, scope: ScopeId, step: usize) -> Option<(Vec<usize>, usize)> {
+    let around = match scope {
+        ScopeId::Loop(number) => Some(number),
+        ScopeId::Function => None,
+        ScopeId::Inlined(_) => {
+            let path = analysed.path(step);
+            let at = path.iter().position(|key| scope.is(key))?;
+            path[..at].iter().rev().find_map(|key| match key {
+                Key::Loop(number) => Some(*number),
+                Key::Inlined(_) => None,
+            })
+        }
+    };
+    match around {
+        Some(number) => analysed.loops.get(number).map(|found| (found.blocks.clone(), found.header)),
+        // Of what nothing is known to lead to, it is not known what runs before.
+        None => {
+            let reached = analysed.graph.reached();
+            Some(((0..reached.len()).filter(|&block| reached[block]).collect(), analysed.graph.entry))
+        }
+    }
+}
+
+/// The order of the parts of a scope that an instruction is in.
+pub(crate) fn of_scope(
     analysed: &Analysed,
-    number: usize,
+    (scope, step): (ScopeId, usize),
     target: &dyn Fn(Transfer) -> Option<Arc<str>>,
 ) -> Option<Flow> {
-    let found = analysed.loops.get(number)?;
-    let mut parts: Vec<(usize, Vertex, bool)> = Vec::new();
-    for step in found.blocks.iter().flat_map(|&block| analysed.graph.blocks[block].steps.clone()) {
-        parts.extend(part(analysed, number, step, target).map(|(vertex, is_sure)| (step, vertex, is_sure)));
+    let is_loop = matches!(scope, ScopeId::Loop(_));
+    // Jumps whose targets are not known may lead back.
+    if !is_loop && 0 < analysed.graph.n_unresolved {
+        return None;
     }
-    let sure: BTreeSet<Vertex> = parts.iter().filter(|part| part.2).map(|part| part.1.clone()).collect();
-    parts.retain(|(_, vertex, is_sure)| *is_sure || !sure.contains(vertex));
+    let (blocks, header) = blocks(analysed, scope, step)?;
+    let mut parts: Vec<(usize, Part)> = Vec::new();
+    for step in blocks.iter().flat_map(|&block| analysed.graph.blocks[block].steps.clone()) {
+        parts.extend(part(analysed, scope, step, target).map(|part| (step, part)));
+    }
+    // What is in a loop without a line looks as if it were in the function, and comes again.
+    let is_hidden = |part: &Part| part.vertex.is_loop && part.vertex.line == 0;
+    if !is_loop && parts.iter().any(|(_, part)| is_hidden(part)) {
+        return None;
+    }
+    let sure: BTreeSet<Vertex> =
+        parts.iter().filter(|(_, part)| part.is_sure).map(|(_, part)| part.vertex.clone()).collect();
+    parts.retain(|(_, part)| part.is_sure || !sure.contains(&part.vertex));
     let vertices: Vec<Vertex> =
-        parts.iter().map(|part| &part.1).collect::<BTreeSet<_>>().into_iter().cloned().collect();
+        parts.iter().map(|(_, part)| &part.vertex).collect::<BTreeSet<_>>().into_iter().cloned().collect();
     if vertices.is_empty() || PARTS_MAX < vertices.len() {
         return None;
     }
     let mut of_block: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (step, vertex, _) in &parts {
+    let mut copies: Vec<BTreeSet<u64>> = vec![BTreeSet::new(); vertices.len()];
+    for (step, Part { vertex, copy, .. }) in &parts {
         if let Ok(place) = vertices.binary_search(vertex) {
             let inside = of_block.entry(analysed.graph.block_of(*step)).or_default();
             if inside.last() != Some(&place) {
                 inside.push(place);
             }
+            copies[place].insert(*copy);
         }
     }
-    let after = after(analysed, &found.blocks, found.header, &of_block, vertices.len());
-    let follows = |a: usize, b: usize| after[a].contains(&b);
+    let after = after(analysed, &blocks, header, &of_block, vertices.len());
+    let follows = |a: usize, b: usize| match a == b {
+        true => !is_loop && 1 < copies[a].len(),
+        false => after[a].contains(&b),
+    };
     let all = (0..vertices.len()).flat_map(|a| (0..vertices.len()).map(move |b| (a, b)));
     // Vertices are sorted by line.
-    let edges = all.filter(|&(a, b)| a != b && follows(a, b) && (a < b || !follows(b, a))).collect();
+    let edges = all.filter(|&(a, b)| follows(a, b) && (!is_loop || a < b || !follows(b, a))).collect();
     Some(Flow { vertices, edges })
 }
 
-/// The part of a loop that an instruction is in, and whether it surely is where the source has it.
+/// What an instruction is part of.
+struct Part {
+    vertex: Vertex,
+    /// Which of its copies.
+    copy: u64,
+    /// Whether it surely is where the source has it.
+    is_sure: bool,
+}
+
+/// The part of a scope that an instruction is in.
 fn part(
     analysed: &Analysed,
-    number: usize,
+    scope: ScopeId,
     step: usize,
     target: &dyn Fn(Transfer) -> Option<Arc<str>>,
-) -> Option<(Vertex, bool)> {
+) -> Option<Part> {
     let path = analysed.path(step);
-    let at = path.iter().position(|key| *key == Key::Loop(number))?;
+    let inside = match scope {
+        ScopeId::Function => 0,
+        _ => path.iter().position(|key| scope.is(key))? + 1,
+    };
     let transfer = analysed.graph.steps[step].transfer;
     let is_call = matches!(transfer, Transfer::Call(_) | Transfer::CallSlot(_));
     let line = |place: Option<&crate::lines::Place>| place.map_or(0, |place| place.line);
     let nothing: Arc<str> = Arc::from("");
-    match path.get(at + 1) {
+    match path.get(inside) {
         Some(Key::Loop(inner)) => {
             let line = line(analysed.frames[*inner].place.as_ref());
-            Some((Vertex { line, function: nothing, is_loop: true }, true))
+            let vertex = Vertex { line, function: nothing, is_loop: true };
+            Some(Part { vertex, copy: *inner as u64, is_sure: true })
         }
         Some(Key::Inlined(inlined)) => {
-            let has_loop = path[at + 1..].iter().any(|key| matches!(key, Key::Loop(_)));
+            let has_loop = path[inside..].iter().any(|key| matches!(key, Key::Loop(_)));
             let vertex =
                 Vertex { line: line(inlined.call.as_ref()), function: inlined.name.clone(), is_loop: false };
-            Some((vertex, has_loop || is_call))
+            Some(Part { vertex, copy: inlined.instance, is_sure: has_loop || is_call })
         }
         None if is_call => {
             let line = line(analysed.spot(step).place.as_ref());
             let function = target(transfer).unwrap_or(nothing);
-            Some((Vertex { line, function, is_loop: false }, true))
+            Some(Part { vertex: Vertex { line, function, is_loop: false }, copy: step as u64, is_sure: true })
         }
         None => None,
     }

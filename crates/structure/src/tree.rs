@@ -89,6 +89,26 @@ pub(crate) enum Key {
     Inlined(Inlined),
 }
 
+/// Which scope of a function it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ScopeId {
+    /// The function itself.
+    Function,
+    /// A function inlined in it, by its instance.
+    Inlined(u64),
+    /// A loop, by its place among those of the function.
+    Loop(usize),
+}
+
+impl ScopeId {
+    pub(crate) fn is(self, key: &Key) -> bool {
+        match key {
+            Key::Loop(number) => self == ScopeId::Loop(*number),
+            Key::Inlined(inlined) => self == ScopeId::Inlined(inlined.instance),
+        }
+    }
+}
+
 /// A function with its flow, loops and places.
 #[derive(Debug)]
 pub(crate) struct Analysed {

@@ -320,7 +320,7 @@ class Finding(TypedDict):
     varies_like: VariesLike | None
     """What varies over the topology like the time of the call path; ``None`` if nothing does, or no topology has at least eight occupied places."""
 
-FindingKind: TypeAlias = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "launch_bound", "input_pipeline", "first_use_costs", "memory_churn", "useless_synchronisation", "serialised_streams", "synchronous_copies", "pageable_memory", "straggler", "small_kernels", "exposed_communication", "not_running", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
+FindingKind: TypeAlias = Literal["load_imbalance", "growing_imbalance", "slow_rank", "slow_node", "serialisation", "io_by_one_rank", "late_sender", "wrong_order", "late_receiver", "excess_synchronisation", "collective_cost", "small_messages", "small_io", "communication_cost", "communication_imbalance", "lock_contention", "waiting_for_threads", "waiting_for_device", "idle_device", "launch_bound", "input_pipeline", "first_use_costs", "memory_churn", "useless_synchronisation", "serialised_streams", "synchronous_copies", "pageable_memory", "straggler", "small_kernels", "exposed_communication", "not_running", "waiting_elsewhere", "balanced_elsewhere", "iteration_outlier", "growth_over_iterations", "nothing_significant"]
 
 class Iterations(TypedDict):
     """Iterations of a part of the run that repeats."""

@@ -56,12 +56,12 @@ pub(super) fn of_path<'g>(
     stat: impl Fn(&'g Cell) -> &'g Stat,
 ) -> Uncertainty {
     let mut sum = Uncertainty::default();
-    let Some(noise) = group.noise_of(call_path) else { return sum };
     for &phase in phases {
         let cells = group.cells_of(phase);
         let key = |cell: &Cell| (cell.call_path, cell.subset);
-        if let Ok(at) = cells.binary_search_by_key(&(call_path, subset), key) {
-            sum.add(&stat(&cells[at]).uncertainty(noise, cells[at].n_stays));
+        let Ok(at) = cells.binary_search_by_key(&(call_path, subset), key) else { continue };
+        if let Some(uncertainty) = group.uncertainty(phase, &cells[at], stat(&cells[at])) {
+            sum.add(&uncertainty);
         }
     }
     sum

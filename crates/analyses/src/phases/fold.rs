@@ -76,7 +76,7 @@ impl Analysis for PhasesFold {
     fn begin(&self, cx: &LocationCx<'_>) -> PhasesLocal {
         let group = self.peers.place(cx.location).map(|(group, _)| group);
         let n_peers = group.map_or(0, |group| self.peers.groups()[group].members.len());
-        let local = PhasesLocal::new(group.map(|group| group as u8), n_peers, cx.selected);
+        let local = PhasesLocal::new(group.map(|group| group as u8), n_peers, cx);
         match group.and_then(|group| self.plan_of(group as u8)) {
             Some(_) => local.planned(self.plan.period(cx.location)),
             None => local,

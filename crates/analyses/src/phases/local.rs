@@ -17,7 +17,7 @@ use super::cut::{Cut, Pieces, cut};
 use super::plan::GroupPlan;
 use super::planned::Planned;
 use super::state::{Aligned, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread};
-use ouzel_engine::Selected;
+use ouzel_engine::{LocationCx, Selected};
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
 
 /// An open call.
@@ -78,6 +78,8 @@ pub struct PhasesLocal {
     n_peers: usize,
     /// Which of the events count.
     selected: Selected,
+    /// Whether calls are recorded beside samples, so that entries begin and end at exact times.
+    cuts_exactly: bool,
     /// Whether a call counts.
     has_calls: bool,
     frames: Vec<Frame>,
@@ -117,11 +119,12 @@ struct Under {
 }
 
 impl PhasesLocal {
-    pub(super) fn new(group: Option<u8>, n_peers: usize, selected: Selected) -> Self {
+    pub(super) fn new(group: Option<u8>, n_peers: usize, cx: &LocationCx<'_>) -> Self {
         PhasesLocal {
             group,
             n_peers,
-            selected,
+            selected: cx.selected,
+            cuts_exactly: cx.completes_calls,
             has_calls: false,
             frames: Vec::new(),
             n_inside_leaf: 0,
@@ -345,8 +348,9 @@ impl PhasesLocal {
             inside = at.since(frame.since);
             let frame = *frame;
             if self.selected.window.is_none() || 0 < inside.0 {
+                let spans = self.cuts_exactly && frame.since == self.entry.start;
                 let entry = (&mut self.entry, &mut self.touched);
-                add(&mut self.times, entry, &frame, inside, at);
+                add(&mut self.times, entry, &frame, inside, at).n_stays -= u64::from(spans);
             }
             let frame = &mut self.frames[depth];
             (frame.since, frame.in_callees, frame.waiting_before) = (at, Ticks(0), Ticks(0));
@@ -518,7 +522,7 @@ fn add<'t>(
     if !times.is_touched {
         times.is_touched = true;
         touched.push(slot as u32);
-        times.n_stays = 1;
+        times.n_stays += 1;
     } else if times.left != frame.since {
         times.n_stays += 1;
     }

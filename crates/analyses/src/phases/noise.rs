@@ -2,8 +2,10 @@
 //!
 //! A sample owns the time until the next one, so a stay somewhere begins and ends up to a period V late; the error of its
 //! length is the difference of two times that are uniform in `0..V`: no error on average, `V / √6` as standard deviation.
-//! Visits that follow each other without anything between are one stay. Of `r` stays it is `s = V √(r / 6)`. Stays shorter than a period may be missed altogether: `s = V √r` is taken
-//! if those that were seen take less than `1.5 V` on average.
+//! Visits that follow each other without anything between are one stay. Where calls are recorded beside the samples,
+//! phases begin and end at exact times, and what lasts from the begin to the end of a phase is no stay. Of `r` stays it is
+//! `s = V √(r / 6)`. Stays shorter than a period may be missed altogether: `s = V √r` is taken if those that were seen take
+//! less than `1.5 V` on average.
 //!
 //! For `N` peers over `k` phases, each with its `s`:
 //! - a mean over peers is off by at most `2 √(Σ s²) / √N`,
@@ -41,7 +43,7 @@ impl Noise {
     /// greatest, and the number of stays of all peers.
     pub fn of(&self, n_seen: u64, sum: u128, max: Ticks, n_stays: u64) -> Uncertainty {
         let n_seen = n_seen.max(1) as f64;
-        let stays = (n_stays as f64 / n_seen).max(1.0);
+        let stays = n_stays as f64 / n_seen;
         let period = self.period.0 as f64;
         let mean = sum as f64 / (n_seen * stays);
         let variance = if mean < 1.5 * period { stays } else { stays / 6.0 } * period * period;

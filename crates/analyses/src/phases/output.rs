@@ -346,6 +346,17 @@ impl PhaseGroup {
         self.noise.as_ref().filter(|_| !self.recorded.call_paths.contains(&call_path))
     }
 
+    /// How far the times of a call path in a phase can be off; `None` if they are exact. `stat` says which of its times.
+    pub fn uncertainty(&self, phase: u32, cell: &Cell, stat: &Stat) -> Option<Uncertainty> {
+        let noise = self.noise_of(cell.call_path)?;
+        let anchor = self.phases.get(phase as usize).and_then(|phase| phase.anchor.as_ref());
+        let recorded = &self.recorded.regions;
+        // What is open at both ends of a phase was taken for exact, as other calls are recorded.
+        let is_sampled = |anchor: &PhaseAnchor| !recorded.is_empty() && !recorded.contains(&anchor.region);
+        let borders = if anchor.is_some_and(is_sampled) { u64::from(stat.n_seen) } else { 0 };
+        Some(stat.uncertainty(noise, cell.n_stays + borders))
+    }
+
     /// How far the times of the synchronisation that ends a phase can be off.
     pub fn noise_of_anchor(&self, phase: &Phase) -> Option<&Noise> {
         let is_recorded = |anchor: &PhaseAnchor| self.recorded.regions.contains(&anchor.region);

@@ -2,13 +2,14 @@
 
 use super::output::{SeverityCubeOutput, report_not_attributed};
 use super::quantity::Quantity;
-use super::state::{IoTotals, LocationColumns, QuantityColumn, SeverityCubeLocal, SeverityCubePartial};
+use super::state::{LocationColumns, QuantityColumn, SeverityCubeLocal, SeverityCubePartial};
 use crate::call_path_profile::{VisitTimes, add_visits};
 use crate::communication_totals::{CollectiveTotals, MessageTotals};
+use crate::io_totals::IoTotals;
 use crate::metric_profile::{self, MetricPartial, MetricProfile};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
-    CallPathId, Collective, Content, Contents, EventChunk, IoMode, IoOperation, MessageEnd, Needs, Remap,
+    CallPathId, Collective, Content, Contents, EventChunk, IoOperation, MessageEnd, Needs, Remap,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -154,14 +155,7 @@ fn add_collectives(ends: &[Collective], call_path: &[CallPathId], collectives: &
 #[inline(never)]
 fn add_io(operations: &[IoOperation], call_path: &[CallPathId], io: &mut Vec<IoTotals>) {
     for operation in operations {
-        let totals = at(io, call_path[operation.row as usize]);
-        totals.operations += 1;
-        let bytes = match operation.mode {
-            IoMode::Read => &mut totals.bytes_read,
-            IoMode::Write => &mut totals.bytes_written,
-            IoMode::Other => continue,
-        };
-        *bytes = bytes.saturating_add(operation.bytes.unwrap_or(0));
+        at(io, call_path[operation.row as usize]).add(operation);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::quantity::Quantity;
 use crate::call_path_profile::VisitTimes;
 use crate::communication_totals::{CollectiveTotals, MessageTotals};
+use crate::io_totals::IoTotals;
 use crate::metric_profile::{self, Doubt};
 use ouzel_model::{CallPathId, LocationId, MetricId, Remap};
 use serde::{Deserialize, Serialize};
@@ -16,14 +17,6 @@ pub struct SeverityCubeLocal {
     pub(super) collectives: Vec<CollectiveTotals>,
     pub(super) io: Vec<IoTotals>,
     pub(super) counters: metric_profile::MetricProfileLocal,
-}
-
-/// Input and output operations of a call path.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct IoTotals {
-    pub operations: u64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
 }
 
 /// One quantity at one location.

@@ -97,7 +97,7 @@ fn recorded(scratch: &Scratch, sources: &[&str], n_ranks: u32, words: &[&str]) -
     }
     let (program, target) = (scratch.0.join("program"), scratch.0.join("run"));
     let mut compile = Command::new("mpicc.openmpi");
-    compile.args(["-O1", "-w", "-o"]).arg(&program);
+    compile.args(["-O1", "-g", "-w", "-o"]).arg(&program);
     compile.args(sources.iter().map(|source| workspace_root().join("zoo").join(source)));
     assert!(compile.status().expect("the compiler is there").success());
     let mut record = command();
@@ -132,6 +132,58 @@ fn the_report_of_a_recording_says_who_was_killed() {
     let info = json(&target, &["info"]);
     let found = info.to_string();
     assert!(found.contains("rank 2 was killed by signal 9 after "), "{found}");
+}
+
+#[test]
+fn a_launcher_that_starts_nothing_is_no_rank() {
+    if !has_programs(&["mpirun.openmpi"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-launcher");
+    let target = scratch.0.join("run");
+    let mut record = command();
+    record.args(["record", "--quiet", "-o"]).arg(&target).args([
+        "--",
+        "mpirun.openmpi",
+        "-n",
+        "2",
+        "/no/such/program",
+    ]);
+    assert!(!record.output().expect("the binary is there").status.success());
+    let report = ran_on(&target, &["report"]);
+    assert_eq!(report.code, Some(2), "{}", report.err);
+    let words = report.out.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(
+        words.contains("only the launcher orterun was recorded: it started no program"),
+        "{}",
+        report.out
+    );
+}
+
+/// Steps in which no sample need be taken: the code says that calls of MPI which come again are those of the next step.
+#[test]
+fn steps_shorter_than_a_sampling_period_are_iterations() {
+    let scratch = Scratch::new("record-steps");
+    let Some((target, output)) = recorded(&scratch, &["record/steps.c"], 2, &["200"]) else { return };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let iterations = json(&target, &["iterations"]);
+    let loops = iterations["data"]["loops"].as_array().expect("loops");
+    let path = |it: &serde_json::Value| it["call_path"].to_string();
+    let steps: Vec<_> = loops.iter().filter(|it| path(it).contains("loop at steps.c:36")).collect();
+    let counts: Vec<_> = steps.iter().map(|it| it["accepted"].as_u64()).collect();
+    assert_eq!(counts, [Some(200)], "{iterations}");
+    // What no sample shows between two calls is not in the function that makes them.
+    let profile = json(&target, &["profile", "--call-paths"]);
+    let own = |name: &str| -> u64 {
+        let rows = profile["data"]["rows"].as_array().expect("rows");
+        let is_own = |row: &&serde_json::Value| {
+            row["call_path"].as_array().is_some_and(|path| path.iter().any(|it| it == name))
+        };
+        let of_code = |row: &&serde_json::Value| row["paradigm"] != "mpi";
+        let rows = rows.iter().filter(is_own).filter(of_code);
+        rows.filter_map(|row| row["exclusive_ns"].as_u64()).sum()
+    };
+    assert!(5 * own("exchange") < own("relax"), "{} and {}", own("exchange"), own("relax"));
 }
 
 /// Builds the program whose samples are known; what records it, up to its command.

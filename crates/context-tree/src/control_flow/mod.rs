@@ -26,6 +26,7 @@ pub(crate) use learned::learn;
 
 use crate::align::Order;
 use crate::node::{LoopSource, StaticId};
+use ouzel_model::CodeFlow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use successors::Successors;
@@ -57,12 +58,12 @@ impl ControlFlow {
         ControlFlow { vertices, successors, places, source }
     }
 
-    /// That of these parts of the code, ascending, where `follows` says which can run after which in one iteration.
-    pub(crate) fn of_code(parts: &[(StaticId, usize)], follows: &dyn Fn(usize, usize) -> bool) -> Self {
+    /// That of these children, ascending, each with the parts of a loop's code that it can be.
+    pub(crate) fn of_code(parts: &[(StaticId, Vec<usize>)], code: &CodeFlow) -> Self {
         let n = parts.len();
         let mut successors = Successors::new(n + 1, n);
         for to in 0..n {
-            let after = (0..n).filter(|&from| follows(parts[from].1, parts[to].1));
+            let after = (0..n).filter(|&from| code.follows(&parts[from].1, &parts[to].1));
             after.chain([n]).for_each(|from| successors.add(from, to));
         }
         ControlFlow::new(parts.iter().map(|part| part.0).collect(), successors, LoopSource::Binary)

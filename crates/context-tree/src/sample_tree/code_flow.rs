@@ -6,7 +6,7 @@
 use super::{Inside, SampledNode};
 use crate::control_flow::{ControlFlow, ControlFlows};
 use crate::node::StaticId;
-use ouzel_model::{Definitions, LoopFlow, RegionId, RegionRole};
+use ouzel_model::{CodeFlow, Definitions, NOT_RUNNING, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// What the code says of loops, and what its names refer to.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CodeFlows {
-    loops: BTreeMap<RegionId, LoopFlow>,
+    loops: BTreeMap<RegionId, CodeFlow>,
     /// For each region its name.
     names: Vec<Arc<str>>,
     /// Regions that are loops, with their lines.
@@ -23,15 +23,21 @@ pub(super) struct CodeFlows {
 
 impl CodeFlows {
     pub fn new(definitions: &Definitions) -> Self {
-        let flows = &definitions.loop_flows;
+        let flows = &definitions.code_flows;
         if flows.is_empty() {
             return CodeFlows::default();
         }
         let loops =
             definitions.regions.iter().enumerate().filter(|(_, region)| region.role == RegionRole::Loop);
-        let lines = loops.map(|(id, region)| (RegionId::from_index(id), region.line)).collect();
+        let lines: BTreeMap<RegionId, Option<u32>> =
+            loops.map(|(id, region)| (RegionId::from_index(id), region.line)).collect();
+        let is_loop = |region: &RegionId| lines.contains_key(region);
         CodeFlows {
-            loops: flows.clone(),
+            loops: flows
+                .iter()
+                .filter(|(region, _)| is_loop(region))
+                .map(|(&id, flow)| (id, flow.clone()))
+                .collect(),
             names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
             lines,
         }
@@ -42,7 +48,7 @@ impl CodeFlows {
         self.loops.is_empty()
     }
 
-    fn of(&self, id: StaticId) -> Option<&LoopFlow> {
+    fn of(&self, id: StaticId) -> Option<&CodeFlow> {
         match id {
             StaticId::SourceLoop { region, .. } => self.loops.get(&region),
             _ => None,
@@ -52,6 +58,11 @@ impl CodeFlows {
     /// Whether it is a loop of the code.
     pub fn has(&self, id: StaticId) -> bool {
         self.of(id).is_some()
+    }
+
+    /// Whether code calls it. That a thread does not run is no part of a loop, and tells no iterations apart.
+    pub fn is_call(&self, region: RegionId) -> bool {
+        self.names.get(region.index()).is_none_or(|name| **name != *NOT_RUNNING)
     }
 
     /// What a call of a region from a line is an instance of.
@@ -99,16 +110,17 @@ impl CodeFlows {
         }
     }
 
-    fn flow(&self, flow: &LoopFlow, children: &BTreeSet<StaticId>) -> Option<ControlFlow> {
+    fn flow(&self, flow: &CodeFlow, children: &BTreeSet<StaticId>) -> Option<ControlFlow> {
         let name = |region: RegionId| self.names.get(region.index()).map_or("", |name| name);
-        let part = |&id: &StaticId| match id {
-            StaticId::SourceLoop { line, .. } => flow.part(Some(line), true, ""),
-            id => flow.part(id.line(), false, name(id.region()?)),
+        let parts = |&id: &StaticId| match id {
+            StaticId::SourceLoop { line, .. } => flow.parts_of(Some(line), true, ""),
+            id => id.region().map_or_else(Vec::new, |region| flow.parts_of(id.line(), false, name(region))),
         };
-        let known: Vec<(StaticId, usize)> = children.iter().filter_map(|id| Some((*id, part(id)?))).collect();
+        let known = children.iter().map(|id| (*id, parts(id)));
+        let known: Vec<(StaticId, Vec<usize>)> = known.filter(|(_, parts)| !parts.is_empty()).collect();
         if known.is_empty() || 2 * known.len() < children.len() {
             return None;
         }
-        Some(ControlFlow::of_code(&known, &|before, next| flow.follows(before, next)))
+        Some(ControlFlow::of_code(&known, flow))
     }
 }

@@ -220,11 +220,14 @@ impl LocationSamples {
             match kind {
                 EventKind::Enter => {
                     let site = popped(&mut sites, row, |site| site.row);
+                    if !self.paths.code.is_call(region) {
+                        continue;
+                    }
                     let id = self.paths.code.id(region, site.and_then(|site| site.line));
                     let sampled = site.filter(|site| !site.is_recorded).map(|site| site.lca);
                     self.builder.enter(time, id, sampled);
                 }
-                EventKind::Leave => self.builder.leave(time),
+                EventKind::Leave if self.paths.code.is_call(region) => self.builder.leave(time),
                 _ => {}
             }
         }

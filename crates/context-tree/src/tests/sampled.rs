@@ -3,7 +3,7 @@
 use super::*;
 use crate::sample_tree::{LocationSamples, SampleTiming, SampledPaths};
 use ouzel_model::{
-    CallSite, ChunkBuffer, EventKind, Filter, Lca, LocationId, LoopFlow, LoopPart, RegionId, RegionRole,
+    CallSite, ChunkBuffer, CodeFlow, CodePart, EventKind, Filter, Lca, LocationId, RegionId, RegionRole,
     Ticks, TraceSource,
 };
 use ouzel_testkit::{ToyTrace, run, run_report};
@@ -117,10 +117,10 @@ fn samples_of_accelerators_are_exact() {
 
 /// What the code says of the loop: the call at line 8 comes first, as if the source had been rotated.
 fn rotated(trace: &mut ToyTrace) -> RegionId {
-    let part = |line: u32, function: &str| LoopPart { line, is_loop: false, function: Arc::from(function) };
-    let flow = LoopFlow { parts: vec![part(7, "work"), part(8, "exchange")], after: vec![vec![], vec![0]] };
+    let part = |line: u32, function: &str| CodePart { line, is_loop: false, function: Arc::from(function) };
+    let flow = CodeFlow { parts: vec![part(7, "work"), part(8, "exchange")], after: vec![vec![], vec![0]] };
     let marked = trace.region("loop");
-    trace.definitions_mut().loop_flows.insert(marked, flow);
+    trace.definitions_mut().code_flows.insert(marked, flow);
     marked
 }
 
@@ -139,7 +139,7 @@ fn the_code_says_where_iterations_begin() {
 fn code_that_does_not_explain_the_calls_is_not_believed() {
     let mut trace = trace(&[(20, 6)]);
     let marked = rotated(&mut trace);
-    let flows = &mut trace.definitions_mut().loop_flows;
+    let flows = &mut trace.definitions_mut().code_flows;
     flows.get_mut(&marked).expect("the flow").parts.iter_mut().for_each(|part| part.line += 100);
     let found = only(trees(&trace)).loops.remove(0);
     assert_eq!((found.source, found.cfg_source), (LoopSource::Binary, LoopSource::LearnedSampled));
@@ -153,8 +153,8 @@ fn recorded_calls_count_however_short_they_are() {
     let marked = rotated(&mut trace);
     trace.definitions_mut().regions[marked.index()].role = RegionRole::Loop;
     let (main, exchange, send) = (trace.region("main"), trace.region("exchange"), trace.region("send"));
-    let flow = trace.definitions_mut().loop_flows.get_mut(&marked).expect("the flow");
-    flow.parts.push(LoopPart { line: 9, is_loop: false, function: Arc::from("") });
+    let flow = trace.definitions_mut().code_flows.get_mut(&marked).expect("the flow");
+    flow.parts.push(CodePart { line: 9, is_loop: false, function: Arc::from("") });
     flow.after[1] = vec![0, 2];
     flow.after[0] = vec![2];
     let paths = Arc::new(SampledPaths::new(trace.definitions(), Some(Ticks(100))));

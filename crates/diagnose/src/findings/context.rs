@@ -8,6 +8,7 @@ use crate::recorded::Recorded;
 use crate::wait_sums::WaitSums;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::CommunicationOutput;
+use ouzel_analyses::io_totals::IoOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::Epoch;
@@ -30,6 +31,7 @@ pub(super) struct Context<'a> {
     pub classes: &'a [Class],
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
+    pub io: &'a IoOutput,
     /// Call paths are those of the profile.
     pub late: Option<&'a LateMessagesOutput>,
     pub group: &'a PhaseGroup,
@@ -107,6 +109,13 @@ impl<'a> Context<'a> {
     pub fn names(&self, path: CallPathId) -> Vec<Arc<str>> {
         let regions = self.paths().regions(path);
         regions.into_iter().map(|region| self.definitions.region(region).name.clone()).collect()
+    }
+
+    /// Whether a call path ends in something that its author has named. Files of the system without symbols, and the
+    /// kernel's clock, say nothing to an author.
+    pub fn has_name(&self, path: CallPathId) -> bool {
+        let own = self.own_name(path);
+        !own.starts_with('[') || own == SLEEPING
     }
 
     /// Name of the last region of a path, for sentences: short, as the finding has the whole one in its call path.

@@ -46,6 +46,24 @@ pub(super) struct Draft {
     pub command: Vec<String>,
 }
 
+/// How far the times of call paths can be off in the phases of a time range, each with its callees.
+pub(super) fn uncertainty(
+    cx: &Context<'_>,
+    range: TimeRange,
+    is_meant: impl Fn(CallPathId) -> bool,
+) -> Uncertainty {
+    let mut sum = Uncertainty::default();
+    let is_inside = |phase: &Phase| phase.start < range.end && range.start < phase.end;
+    for (phase, _) in cx.group.phases.iter().enumerate().filter(|(_, phase)| is_inside(phase)) {
+        for cell in cx.group.cells_of(phase as u32).iter().filter(|cell| is_meant(cell.call_path)) {
+            if let Some(uncertainty) = cx.group.uncertainty(phase as u32, cell, &cell.inclusive) {
+                sum.add(&uncertainty);
+            }
+        }
+    }
+    sum
+}
+
 /// The end of a sentence around a gain: *before* 2 s (10 %)*after*.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
@@ -115,18 +133,8 @@ impl Draft {
         if cx.group.noise.is_none() || self.kind == FindingKind::NotRunning {
             return 0;
         }
-        let (mut own, mut others) = (Uncertainty::default(), Uncertainty::default());
-        let is_meant = |phase: &Phase| phase.start < self.range.end && self.range.start < phase.end;
-        for (phase, _) in cx.group.phases.iter().enumerate().filter(|(_, phase)| is_meant(phase)) {
-            for cell in cx.group.cells_of(phase as u32) {
-                let Some(noise) = cx.group.noise_of(cell.call_path) else { continue };
-                if cell.call_path == self.path {
-                    own.add(&cell.inclusive.uncertainty(noise, cell.n_stays));
-                } else if self.also.contains(&cell.call_path) {
-                    others.add(&cell.inclusive.uncertainty(noise, cell.n_stays));
-                }
-            }
-        }
+        let own = uncertainty(cx, self.range, |path| path == self.path);
+        let others = uncertainty(cx, self.range, |path| path != self.path && self.also.contains(&path));
         own.of_extremes().0.saturating_add(others.of_mean().0)
     }
 

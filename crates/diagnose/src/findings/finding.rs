@@ -292,6 +292,8 @@ kinds! {
     CollectiveCost "collective_cost" "cost of a collective operation",
     /// Many messages of few bytes.
     SmallMessages "small_messages" "many small messages",
+    /// Many reads or writes of few bytes.
+    SmallIo "small_io" "many small reads or writes",
     /// Time spent in the messages themselves.
     CommunicationCost "communication_cost" "cost of communication",
     /// Some ranks communicate longer than the others, who wait for them.

@@ -36,6 +36,7 @@ mod series;
 mod set_up;
 mod slow;
 mod slow_ranks;
+mod small_io;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -60,6 +61,7 @@ use draft::Draft;
 use ouzel_analyses::breakdown::BreakdownOutput;
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
+use ouzel_analyses::io_totals::IoOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::phases::epochs::Epoch;
@@ -86,6 +88,7 @@ pub(crate) struct Sources<'a> {
     pub classes: &'a [Class],
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
+    pub io: &'a IoOutput,
     pub phases: &'a PhasesOutput,
     /// Of the main group of the phases.
     pub epochs: &'a [Epoch],
@@ -133,12 +136,13 @@ pub(crate) fn wants_delays(sources: &Sources<'_>) -> bool {
 fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
     let main = sources.phases.main_group();
     let group = main.filter(|group| group.run_time.0 != 0)?;
-    let Sources { definitions, classes, profile, communication, late, .. } = *sources;
+    let Sources { definitions, classes, profile, communication, io, late, .. } = *sources;
     Some(Context {
         definitions,
         classes,
         profile,
         communication,
+        io,
         late,
         group,
         stages: stages::stages(group, sources.steps),
@@ -174,6 +178,7 @@ fn drafts(cx: &Context<'_>) -> Vec<Draft> {
     }
     drafts.extend(repetition::repetitions(cx));
     drafts.extend(devices::idle(cx));
+    drafts.extend(small_io::small_operations(cx));
     drafts
 }
 

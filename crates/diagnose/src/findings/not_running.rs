@@ -32,9 +32,7 @@ pub(super) fn not_running(cx: &Context<'_>, waiting: &Waiting<'_>) -> Draft {
     let (&most_peer, &most) = by_peer.iter().max_by_key(|(_, ticks)| **ticks).unwrap_or((&LocationId(0), &0));
     let ranks = cx.ranks(by_peer.iter().filter(|(_, ticks)| most <= 4 * **ticks).map(|(&peer, _)| peer));
     let who = cx.in_words(&ranks);
-    // Files of the system without names, as the kernel's clock, say nothing to the program's author.
-    let has_name = |path: &CallPathId| !cx.name(*path).starts_with('[');
-    let place = cx.name(cx.chain(path).find(has_name).unwrap_or(CallPathTree::ROOT));
+    let place = cx.name(cx.chain(path).find(|path| cx.has_name(*path)).unwrap_or(CallPathTree::ROOT));
     let (does, is, they) = if ranks.list.len() == 1 { ("does", "is", "it") } else { ("do", "are", "they") };
     let sum: u64 = by_peer.values().sum();
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();

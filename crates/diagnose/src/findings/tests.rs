@@ -510,6 +510,44 @@ fn one_rank_that_sends_for_all_is_communication_imbalance() {
     check(&program(true), &program(false), FindingKind::CommunicationImbalance, "MPI_Send", "2", 0.01);
 }
 
+/// Two ranks that compute and write as much together: rank 0 so many bytes with each call, rank 1 nothing.
+fn writers(n_calls: u64, bytes: u64) -> ToyTrace {
+    let mut text = String::from("0: enter main @0, enter solve @0, leave @1000, enter save @1000");
+    for call in 0..n_calls {
+        let at = 1000 + call * 5;
+        text += &format!(", enter write @{at}, write {bytes} @{}, leave @{}", at + 5, at + 5);
+    }
+    let end = 1000 + n_calls * 5;
+    text += &format!(
+        ", leave @{end}, enter MPI_Barrier @{end}, collective barrier @{}, leave @{}, leave @{}\n",
+        end + 1,
+        end + 1,
+        end + 1
+    );
+    text += &format!(
+        "1: enter main @0, enter solve @0, leave @1000, enter MPI_Barrier @1000, collective barrier @{}, leave @{}, leave @{}\n",
+        end + 1,
+        end + 1,
+        end + 1
+    );
+    ToyTrace::new(&text)
+}
+
+#[test]
+fn many_short_writes_are_small_io() {
+    let found = report(&writers(400, 8)).findings;
+    let small = found.iter().find(|finding| finding.kind == FindingKind::SmallIo).expect("it is found");
+    assert_eq!(small.title, "Many small writes in write in save");
+    assert!(small.sentence.starts_with("400 writes of 8 B on average are made one by one in write in save."));
+    assert_eq!(small.ranks.ranges, "0");
+    // Of 2,000 ticks all but 8 / 4096, for which rank 1 waits.
+    assert_eq!(small.gain_ns, 1997, "{small:?}");
+    // Few writes, and writes of pages.
+    for clean in [writers(50, 8), writers(400, 4096)] {
+        assert!(report(&clean).findings.iter().all(|finding| finding.kind != FindingKind::SmallIo));
+    }
+}
+
 #[test]
 fn threads_that_wait_for_locks_are_lock_contention() {
     let trace = ToyTrace::new(

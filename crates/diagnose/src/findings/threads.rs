@@ -3,7 +3,7 @@
 //! ```text
 //! main › solve › parallel › for › row          thread 0, whose callers are known
 //!                parallel › for › row          thread 1
-//!                ▲ region of the team: the outermost one that helper threads run, too
+//!                ▲ region of the team: the outermost parallel one that helper threads run, too
 //! ```
 //!
 //! `uneven = mean over processes of (max − mean over threads of busy time in the region)`. Threads that take turns at
@@ -15,7 +15,7 @@ use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use ouzel_analyses::call_path_profile::LocationProfile;
 use ouzel_analyses::semantics::Category;
 use ouzel_analyses::{owner, runs_on_cpu};
-use ouzel_model::{CallPathId, RegionId};
+use ouzel_model::{CallPathId, RegionId, RegionRole};
 use std::collections::BTreeMap;
 
 /// A callee is named instead of its caller if it has so much of the caller's work.
@@ -37,7 +37,14 @@ pub(super) fn uneven(cx: &Context<'_>, barrier: CallPathId, gain: u64) -> Option
     callers.reverse();
     let threads: Vec<&LocationProfile> =
         cx.profile.locations.iter().filter(|it| runs_on_cpu(cx.definitions, it.location)).collect();
-    let (team, busy) = callers.into_iter().find_map(|caller| {
+    // Helper threads may be shown in the code that forked their team.
+    let is_parallel = |path: &CallPathId| {
+        cx.paths()
+            .region(*path)
+            .is_some_and(|region| cx.definitions.region(region).role == RegionRole::Parallel)
+    };
+    let forks: Vec<CallPathId> = callers.iter().copied().filter(is_parallel).collect();
+    let (team, busy) = forks.into_iter().chain(callers).find_map(|caller| {
         let busy = busy_in(cx, cx.paths().region(caller)?, &threads);
         let helps = |it: &(&&LocationProfile, u64)| 0 < it.1 && !cx.group.locations.contains(&it.0.location);
         threads.iter().zip(busy.iter().copied()).any(|it| helps(&it)).then_some((caller, busy))

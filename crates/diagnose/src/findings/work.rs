@@ -5,6 +5,7 @@
 //! does not count. Stages with the same path are put together.
 
 use super::context::{Context, Times};
+use super::draft::uncertainty;
 use super::finding::Iterations;
 use super::stages::{PhaseTimes, Stage};
 use ouzel_analyses::semantics::Category;
@@ -134,13 +135,23 @@ impl Uneven<'_> {
         if is_inner && exclusive < busy { Times::Busy } else { Times::Exclusive }
     }
 
-    /// The same work, named by the innermost caller whose times over the run differ by most of `imbalance`.
+    /// The same work, named by the innermost caller that has a name, and whose times over the run differ by most of
+    /// `imbalance` and by more than samples can be off.
     pub fn explaining(&self, cx: &Context<'_>, imbalance: u64) -> Uneven<'_> {
         let named = |path| Uneven { path, stages: self.stages.clone(), imbalance: self.imbalance };
         let differs = |path: &CallPathId| imbalance_of(&named(*path).by_peer(cx));
+        // Where all that waits is recorded, the imbalance is exact; only where it comes from is not.
+        let is_exact = cx.group.noise_of(CallPathTree::ROOT).is_none();
+        let is_clear = |path: CallPathId| {
+            let off = || uncertainty(cx, self.range(), |at| at == path).of_extremes();
+            !is_exact || off().0 < self.imbalance
+        };
         let explains = |path: &CallPathId| imbalance * MOST.0 <= differs(path) * MOST.1;
         let best = || cx.chain(self.path).max_by_key(|path| (differs(path), path.index()));
-        named(cx.chain(self.path).find(explains).or_else(best).unwrap_or(self.path))
+        let clear =
+            || cx.chain(self.path).find(|path| explains(path) && cx.has_name(*path) && is_clear(*path));
+        let found = clear().or_else(|| cx.chain(self.path).find(explains)).or_else(best);
+        named(found.unwrap_or(self.path))
     }
 
     /// The call paths below that contribute, most first, with their imbalance phase by phase; in ticks.

@@ -1,6 +1,10 @@
 //! Calls made of a few samples, beside recorded calls and without.
 
 use super::*;
+use crate::code_order::CodeOrder;
+use crate::processor_time::ProcessorTime;
+use ouzel_model::{CodeFlow, CodePart, CommId, ContextId};
+use std::sync::Arc;
 
 const MAIN: RegionId = RegionId(1);
 const SOLVE: RegionId = RegionId(2);
@@ -26,7 +30,7 @@ fn frames() -> Frames {
         node(1, 2, STEP),
     ];
     let of_region = [(MAIN, vec![1]), (SOLVE, vec![2]), (STEP, vec![3, 4])].into_iter().collect();
-    let (mut is_mpi, mut ends_construct) = (vec![false; 7], vec![false; 7]);
+    let (mut is_mpi, mut ends_construct, is_parallel) = (vec![false; 7], vec![false; 7], vec![false; 7]);
     (is_mpi[SEND.index()], ends_construct[BARRIER.index()]) = (true, true);
     let line_of_context = vec![Some(7), Some(8), None, Some(9)];
     Frames {
@@ -36,11 +40,13 @@ fn frames() -> Frames {
         line_of_context,
         is_mpi,
         ends_construct,
+        is_parallel,
         processor_time: None,
+        code: CodeOrder::default(),
     }
 }
 
-/// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region.
+/// What is made of events: `s0` to `s3` are samples, `+4` and `-4` enter and leave a region, `t0` leaves a team.
 fn made(events: &str) -> String {
     made_with(&frames(), events)
 }
@@ -54,6 +60,7 @@ fn made_with(frames: &Frames, events: &str) -> String {
             let sign = match kind {
                 EventKind::Enter => '+',
                 EventKind::Metric => 'm',
+                EventKind::Thread => 't',
                 _ => '-',
             };
             text.push_str(&format!("{sign}{}@{} ", region.0, time.0));
@@ -74,6 +81,7 @@ fn made_with(frames: &Frames, events: &str) -> String {
             "s" => EventKind::Sample,
             "+" => EventKind::Enter,
             "m" => EventKind::Metric,
+            "t" => EventKind::Thread,
             _ => EventKind::Leave,
         };
         // An event that begins with a bar comes at the time of the one before.
@@ -81,6 +89,9 @@ fn made_with(frames: &Frames, events: &str) -> String {
         let row = raw.push(Ticks(time), kind, RegionId(number));
         if kind == EventKind::Metric {
             raw.metrics.push(MetricValue { row, metric: ouzel_model::MetricId(0), bits: number.into() });
+        }
+        if kind == EventKind::Thread {
+            raw.threads.push(ThreadEvent { row, step: ThreadStep::TeamEnd(CommId(number)) });
         }
         if kind == EventKind::Sample {
             let context = Some(ContextId::from_index(number as usize));
@@ -202,4 +213,112 @@ fn the_frame_of_a_recorded_call_is_that_call() {
     assert_eq!(made("+5 s2 +6 -6 -5"), "+5@1 +1@1 +2@1 +3@1 -3@3 -2@3 -1@3 +6@3 -6@4 -5@5");
     // Samples inside of a recorded send show nothing twice.
     assert_eq!(made("s1 +4 s1 -4 s0"), "+1@1 +2@1 +4@2 -4@4 -2@4 -1@5");
+}
+
+/// Nodes 1 to 3: main, a loop in it, and a function that it calls from line 5; samples 0 to 2 in lines 31 to 33 of that.
+fn frames_of_code(flows: Vec<(RegionId, CodeFlow)>) -> Frames {
+    let node = |parent: u32, depth: u32, region: RegionId| FrameNode {
+        parent,
+        depth,
+        region,
+        is_loop: depth == 2,
+        call_line: Some(5),
+    };
+    Frames {
+        nodes: vec![node(0, 0, RegionId(0)), node(0, 1, MAIN), node(1, 2, SOLVE), node(2, 3, STEP)],
+        of_context: vec![3, 3, 3],
+        of_region: [(MAIN, vec![1]), (SOLVE, vec![2]), (STEP, vec![3])].into_iter().collect(),
+        line_of_context: vec![Some(31), Some(32), Some(33)],
+        code: CodeOrder::of(flows, 7),
+        ..frames()
+    }
+}
+
+#[test]
+fn a_function_was_left_where_its_code_does_not_go_back() {
+    let part = |line| CodePart { line, is_loop: false, function: Arc::from("") };
+    let step = |after: [&[u32]; 3]| {
+        let flow = CodeFlow {
+            parts: vec![part(31), part(32), part(33)],
+            after: after.map(<[u32]>::to_vec).to_vec(),
+        };
+        (STEP, flow)
+    };
+    let ordered = || step([&[1, 2], &[2], &[]]);
+    // Something is recorded before, so that all samples can be those of recorded calls.
+    let made = |flows, events| made_with(&frames_of_code(flows), &format!("+6 |-6 |{events}"));
+    // 31, 32, then 31 again: the function was left after the second, and called again by the loop.
+    let events = "s0 |+4 -4 s1 |+4 -4 s0 |+4 -4";
+    assert_eq!(
+        made(vec![ordered()], events),
+        "+6@1 -6@1 +1@1 +2@1 +3@1 +4@1 -4@2 +4@3 -4@4 -3@4 +3@5 +4@5 -4@6 -3@6 -2@6 -1@6"
+    );
+    // Nothing is known without the code.
+    assert!(!made(vec![], events).contains("-3@4"));
+    // One that may follow itself has copies.
+    assert!(!made(vec![step([&[0, 1, 2], &[2], &[]])], "s0 |+4 -4 s0 |+4 -4").contains("-3@2"));
+    assert!(made(vec![ordered()], "s0 |+4 -4 s0 |+4 -4").contains("-3@2 +3@3"));
+    // Only where calls are recorded: others are where a sample happened to be.
+    assert!(!made(vec![ordered()], "s1 s0 s1 |+4 -4").contains("-3@2"));
+    // Calls inside of a recorded call say nothing of what is around it.
+    assert!(!made(vec![ordered()], "s1 |+4 s0 |+6 -6 -4 s2 |+4 -4").contains("-3@5"));
+}
+
+#[test]
+fn threads_of_a_team_are_in_the_code_that_forked_it_as_long_as_they_belong_to_it() {
+    // solve is a parallel region, which a helper thread runs twice; the thread that forked it is in a program.
+    let mut frames = frames();
+    frames.is_parallel[SOLVE.index()] = true;
+    let made = |events| made_with(&frames, events);
+    assert_eq!(made("+2 s2 -2 t0 w9 +2 -2"), "+1@1 +2@1 +3@1 -3@3 -2@3 -1@4 t0@4 +1@14 +2@14 -2@15 -1@15");
+    assert_eq!(made("+5 +2 s2 t0 -2 -5"), "+5@1 +1@2 +2@2 +3@2 t0@4 -3@5 -2@5 -1@6 -5@6");
+    // The sample at its begin shows it, too.
+    assert_eq!(made("+5 s1 |+2 -2 -5"), "+5@1 +1@1 +2@2 -2@3 -1@4 -5@4");
+}
+
+#[test]
+fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
+    // Nodes 1 to 4: main, a loop in it, and two functions that it calls: a send in line 31 of one, the other computes.
+    let node = |parent: u32, depth: u32, region: RegionId, line: u32| FrameNode {
+        parent,
+        depth,
+        region,
+        is_loop: depth == 2,
+        call_line: Some(line),
+    };
+    let frames = Frames {
+        nodes: vec![
+            node(0, 0, RegionId(0), 0),
+            node(0, 1, MAIN, 0),
+            node(1, 2, SOLVE, 2),
+            node(2, 3, STEP, 5),
+            node(2, 3, PROGRAM, 6),
+        ],
+        of_context: vec![3, 4],
+        of_region: FxHashMap::default(),
+        line_of_context: vec![Some(31), Some(41)],
+        code: CodeOrder::of(
+            vec![(
+                STEP,
+                CodeFlow {
+                    parts: vec![CodePart { line: 31, is_loop: false, function: Arc::from("") }],
+                    after: vec![vec![]],
+                },
+            )],
+            7,
+        ),
+        ..frames()
+    };
+    // The first time nothing is known of what is between two sends: it is in the loop. The second time a sample shows the
+    // other function; the third time it is taken to run again.
+    assert_eq!(
+        made_with(&frames, "+6 |-6 |s0 |+4 -4 w2 s0 |+4 -4 w2 s1 w2 s0 |+4 -4 w2 s0 |+4 -4"),
+        "+6@1 -6@1 +1@1 +2@1 +3@1 +4@1 -4@2 -3@2 +3@5 +4@5 -4@6 -3@6 +5@6 -5@12 +3@12 +4@12 -4@13 -3@13 +5@13 -5@16 +3@16 \
+         +4@16 -4@17 -3@17 -2@17 -1@17"
+    );
+    // Where the path is that of the last sample, the recorder takes none.
+    assert_eq!(
+        made_with(&frames, "+6 |-6 |s0 |+4 -4 w2 +4 -4"),
+        "+6@1 -6@1 +1@1 +2@1 +3@1 +4@1 -4@2 -3@2 +3@5 +4@5 -4@6 -3@6 -2@6 -1@6"
+    );
 }

@@ -5,11 +5,11 @@
 //! definition leaves dangling gets a placeholder and a notice. Times and ranks get
 //! their meaning here: the clock, and which process is which world rank.
 
+use super::code_flows;
 use super::collect::{Collected, OwnedGroup};
 use super::communicators::Communicators;
 use super::contexts;
 use super::evidence::{Evidence, RegionUse};
-use super::loop_flows;
 use super::ranks::ranks_from_numbers;
 use super::refs::GlobalRefs;
 use ouzel_model::{
@@ -52,7 +52,7 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
     let (contexts, calling_contexts) =
         contexts::contexts(collected, &regions, definitions.unknown_region, &mut resolver.notices);
     definitions.sampled_contexts = contexts;
-    definitions.loop_flows = loop_flows::loop_flows(collected, &regions, &mut resolver.notices);
+    definitions.code_flows = code_flows::code_flows(collected, &regions, &mut resolver.notices);
     let (generators, interrupt_generators) = contexts::generators(collected);
     definitions.interrupt_generators = generators;
     let (comms, notices) =

@@ -4,6 +4,7 @@
 //! location (id mapping, clock offsets) is read when the location is, so that opening
 //! an archive of many thousand locations stays cheap.
 
+mod code_flows;
 mod collect;
 mod columns;
 mod communicators;
@@ -12,7 +13,6 @@ mod definitions;
 mod evidence;
 #[cfg(test)]
 mod io_tests;
-mod loop_flows;
 pub mod model_archive;
 mod notices;
 pub mod print;

@@ -9,6 +9,7 @@ use ouzel_analyses::communication_totals::Communication;
 use ouzel_analyses::counters_over_time::CountersOverTime;
 use ouzel_analyses::critical_path::{CallsOfMpi, PathCalls};
 use ouzel_analyses::inventory::Inventory;
+use ouzel_analyses::io_totals::Io;
 use ouzel_analyses::message_histogram::MessageHistogram;
 use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::metric_profile::MetricProfile;
@@ -39,6 +40,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<ContextTreesFold>();
     catalogue.add::<CountersOverTime>();
     catalogue.add::<Inventory>();
+    catalogue.add::<Io>();
     catalogue.add::<LateMessages>();
     catalogue.add::<MessageHistogram>();
     catalogue.add::<MetricProfile>();

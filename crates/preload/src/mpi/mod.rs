@@ -72,41 +72,16 @@ unsafe fn call(number: usize, language: Language, arguments: &mut [usize]) -> c_
     } else if CALLS_C[language as usize].load(Ordering::Relaxed) == 2 {
         return pass_on(arguments);
     }
-    let Some(outermost) = Outermost::enter() else { return pass_on(arguments) };
-    if language != Language::C && CALLS_C[language as usize].load(Ordering::Relaxed) == 0 {
-        drop(outermost);
-        return learn(number, language, &pass_on, arguments);
-    }
+    let Some(_outermost) = Outermost::enter() else { return pass_on(arguments) };
     let Some(process) = process::get() else { return pass_on(arguments) };
-    record(process, number, language, arguments, &pass_on)
-}
-
-/// The first call from Fortran shows whether the C function is called, too.
-fn learn(
-    number: usize,
-    language: Language,
-    pass_on: &dyn Fn(&[usize]) -> c_int,
-    arguments: &[usize],
-) -> c_int {
-    let (begin_ns, before) = (clock::now_ns(), N_C_CALLS.load(Ordering::Relaxed));
-    let result = pass_on(arguments);
-    let calls_c = before != N_C_CALLS.load(Ordering::Relaxed);
-    CALLS_C[language as usize].store(if calls_c { 2 } else { 1 }, Ordering::Relaxed);
-    if calls_c {
-        return result;
+    let before = N_C_CALLS.load(Ordering::Relaxed);
+    let result = record(process, number, language, arguments, &pass_on);
+    let calls_c = &CALLS_C[language as usize];
+    if language != Language::C && calls_c.load(Ordering::Relaxed) == 0 {
+        // The first call shows whether the C function is called, too.
+        let is_called = before != N_C_CALLS.load(Ordering::Relaxed);
+        calls_c.store(if is_called { 2 } else { 1 }, Ordering::Relaxed);
     }
-    let Some(_outermost) = Outermost::enter() else { return result };
-    let Some(process) = process::get() else { return result };
-    let function = &functions()[number];
-    if function.effect == Effect::Init {
-        library::begin(process);
-    }
-    let region = process.function_region(number);
-    let end_ns = clock::now_ns();
-    thread::with(process, |stream| {
-        stream.write(begin_ns, &Enter { region }.into());
-        stream.write(end_ns, &Leave { region }.into());
-    });
     result
 }
 

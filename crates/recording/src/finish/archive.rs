@@ -16,7 +16,7 @@ use crate::mpi::communicators::{SELF, WORLD};
 use crate::settings;
 use crate::slots::Slot;
 use crate::stream::{self, CHUNK_BYTES, END, native, set_last_event};
-use ouzel_otf2::loop_flow::{LOOP_PROPERTY, text_of_parts};
+use ouzel_otf2::code_flow::{FLOW_PROPERTY, text_of_parts};
 use ouzel_otf2::records::definition::{
     CallingContext, CallingContextProperty, CartCoordinate, CartDimension, CartTopology, ClockProperties,
     Comm, Group, InterComm, InterruptGenerator, IoHandle, IoParadigm, IoRegularFile, Location, LocationGroup,
@@ -280,15 +280,15 @@ impl Run<'_> {
                 parent: context.parent.unwrap_or(UNDEFINED_U32),
             })?;
         }
-        self.define_loops()
+        self.define_flows()
     }
 
-    /// What the code says of loops, as properties of their first contexts.
-    fn define_loops(&mut self) -> Result<(), WriteError> {
-        let mut loops = std::mem::take(&mut self.contexts.loops);
+    /// What the code says of functions and loops, as properties of their first contexts.
+    fn define_flows(&mut self) -> Result<(), WriteError> {
+        let mut flows = std::mem::take(&mut self.contexts.flows);
         for (id, context) in self.contexts.list.iter().enumerate() {
-            let Some(parts) = loops.remove(&context.region) else { continue };
-            let name = self.writer.string(LOOP_PROPERTY)?;
+            let Some(parts) = flows.remove(&context.region) else { continue };
+            let name = self.writer.string(FLOW_PROPERTY)?;
             let value = Value::string(self.writer.string(&text_of_parts(&parts))?);
             self.writer.define(CallingContextProperty { calling_context: index(id), name, value })?;
         }

@@ -8,8 +8,8 @@
 //! nothing tells them apart. Only code with lines is looked at.
 
 use super::symbols::SymbolFrame;
-use ouzel_otf2::loop_flow::LoopPartText;
-use ouzel_structure::{Binary, Explorer, Flow};
+use ouzel_otf2::code_flow::CodePartText;
+use ouzel_structure::{Binary, Explorer, Flow, ScopeId};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,27 +19,31 @@ use std::sync::Arc;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeFrame {
     pub frame: SymbolFrame,
-    /// The loop, if it is one.
-    pub code_loop: Option<CodeLoop>,
+    /// Where it is in the code, if that is known.
+    pub scope: Option<CodeScope>,
 }
 
-/// A loop of a binary.
+/// A function or loop of a binary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CodeLoop {
+pub(super) struct CodeScope {
     module: Arc<str>,
-    /// An address in its function.
+    /// An address in it.
     address: u64,
     /// The begin of its function.
     entry: u64,
-    number: usize,
+    id: ScopeId,
 }
 
-/// Which loop of which file it is: the file, the begin of its function, its place there.
-pub(super) type CodeLoopKey = (Arc<str>, u64, usize);
+/// Which scope of which file it is: the file, the begin of its function, its place there.
+pub(super) type CodeScopeKey = (Arc<str>, u64, ScopeId);
 
-impl CodeLoop {
-    pub fn key(&self) -> CodeLoopKey {
-        (self.module.clone(), self.entry, self.number)
+impl CodeScope {
+    pub fn key(&self) -> CodeScopeKey {
+        (self.module.clone(), self.entry, self.id)
+    }
+
+    pub fn is_loop(&self) -> bool {
+        matches!(self.id, ScopeId::Loop(_))
     }
 }
 
@@ -50,7 +54,7 @@ type OpenCode = (Arc<str>, Explorer<Arc<Binary>>);
 #[derive(Debug, Default)]
 pub(super) struct Code {
     binaries: FxHashMap<String, Option<OpenCode>>,
-    flows: FxHashMap<CodeLoopKey, Vec<LoopPartText>>,
+    flows: FxHashMap<CodeScopeKey, Vec<CodePartText>>,
 }
 
 impl Code {
@@ -64,7 +68,7 @@ impl Code {
 
     /// Puts the loops of the code between the functions that symbols have at an address.
     pub fn frames(&mut self, module: &str, address: u64, functions: Vec<SymbolFrame>) -> Vec<CodeFrame> {
-        let plain = |frame: SymbolFrame| CodeFrame { frame, code_loop: None };
+        let plain = |frame: SymbolFrame| CodeFrame { frame, scope: None };
         let has_lines = functions.iter().any(|frame| frame.place.is_some());
         let found = if has_lines { self.open(module) } else { None };
         let found = found
@@ -72,35 +76,36 @@ impl Code {
         let Some((module, (entry, scopes))) = found else {
             return functions.into_iter().map(plain).collect();
         };
-        let n_functions = scopes.iter().filter(|scope| scope.loop_number.is_none()).count();
+        let is_loop = |id: ScopeId| matches!(id, ScopeId::Loop(_));
+        let n_functions = scopes.iter().filter(|scope| !is_loop(scope.id)).count();
         if n_functions != functions.len() {
             // Symbols and flow do not agree where the compiler has moved code: then loops are left out.
             return functions.into_iter().map(plain).collect();
         }
         let mut frames: Vec<CodeFrame> = Vec::new();
         let mut functions = functions.into_iter();
-        for scope in scopes {
-            let Some(number) = scope.loop_number else {
-                frames.extend(functions.next().map(plain));
-                continue;
-            };
-            let Some(outer) = frames.last_mut() else { continue };
-            let place = Some((scope.file.to_string(), scope.line));
-            let is_same = outer.code_loop.is_some()
-                && outer.frame.file == *scope.file
-                && outer.frame.line == scope.line;
-            if scope.line == 0 || scope.file.is_empty() || is_same {
+        for found in scopes {
+            let scope = Some(CodeScope { module: module.clone(), address, entry, id: found.id });
+            if !is_loop(found.id) {
+                frames.extend(functions.next().map(|frame| CodeFrame { frame, scope }));
                 continue;
             }
-            let base = scope.file.rsplit('/').next().unwrap_or_default();
+            let Some(outer) = frames.last_mut() else { continue };
+            let place = Some((found.file.to_string(), found.line));
+            let is_same = outer.scope.as_ref().is_some_and(CodeScope::is_loop)
+                && outer.frame.file == *found.file
+                && outer.frame.line == found.line;
+            if found.line == 0 || found.file.is_empty() || is_same {
+                continue;
+            }
+            let base = found.file.rsplit('/').next().unwrap_or_default();
             let frame = SymbolFrame {
-                name: format!("loop at {base}:{}", scope.line),
-                file: scope.file.to_string(),
-                line: scope.line,
+                name: format!("loop at {base}:{}", found.line),
+                file: found.file.to_string(),
+                line: found.line,
                 place: std::mem::replace(&mut outer.frame.place, place),
             };
-            let code_loop = Some(CodeLoop { module: module.clone(), address, entry, number });
-            frames.push(CodeFrame { frame, code_loop });
+            frames.push(CodeFrame { frame, scope });
         }
         frames
     }
@@ -111,25 +116,24 @@ impl Code {
         self.open(module).map(|(_, explorer)| explorer.left_by_jumps(call, reached)).unwrap_or_default()
     }
 
-    /// The parts of a loop; empty if their order is not known.
-    pub fn parts(&mut self, asked: &CodeLoop) -> Vec<LoopPartText> {
+    /// The parts of a function or loop; empty if their order is not known.
+    pub fn parts(&mut self, asked: &CodeScope) -> Vec<CodePartText> {
         let key = asked.key();
         if let Some(known) = self.flows.get(&key) {
             return known.clone();
         }
-        let flow =
-            self.open(&asked.module).and_then(|(_, explorer)| explorer.flow(asked.address, asked.number));
+        let flow = self.open(&asked.module).and_then(|(_, explorer)| explorer.flow(asked.address, asked.id));
         let parts = flow.map(|flow| parts_of_flow(&flow)).unwrap_or_default();
         self.flows.insert(key, parts.clone());
         parts
     }
 }
 
-fn parts_of_flow(flow: &Flow) -> Vec<LoopPartText> {
-    let mut parts: Vec<LoopPartText> = flow
+fn parts_of_flow(flow: &Flow) -> Vec<CodePartText> {
+    let mut parts: Vec<CodePartText> = flow
         .vertices
         .iter()
-        .map(|vertex| LoopPartText {
+        .map(|vertex| CodePartText {
             line: vertex.line,
             is_loop: vertex.is_loop,
             after: Vec::new(),
@@ -144,10 +148,10 @@ fn parts_of_flow(flow: &Flow) -> Vec<LoopPartText> {
     parts
 }
 
-/// The parts of copies of one loop as one. Where copies do not agree which of two parts comes first, that at the lesser
-/// line does.
-pub(super) fn united(a: &[LoopPartText], b: &[LoopPartText]) -> Vec<LoopPartText> {
-    let key = |part: &LoopPartText| (part.line, part.function.clone(), part.is_loop);
+/// The parts of copies of one function or loop as one. Where copies of a loop do not agree which of two parts comes first,
+/// that at the lesser line does; in a function, each can follow the other.
+pub(super) fn united(a: &[CodePartText], b: &[CodePartText], is_loop: bool) -> Vec<CodePartText> {
+    let key = |part: &CodePartText| (part.line, part.function.clone(), part.is_loop);
     let keys: BTreeSet<_> = a.iter().chain(b).map(key).collect();
     let keys: Vec<_> = keys.into_iter().collect();
     let n = keys.len();
@@ -169,13 +173,14 @@ pub(super) fn united(a: &[LoopPartText], b: &[LoopPartText]) -> Vec<LoopPartText
             row.iter_mut().zip(&through).for_each(|(cell, &more)| *cell |= more);
         }
     }
-    let part = |(before, (line, function, is_loop)): (usize, &(u32, String, bool))| LoopPartText {
+    // Keys are sorted by line.
+    let comes_first =
+        |before: usize, after: usize| before < after || before != after && !follows[after][before];
+    let part = |(before, (line, function, is_inner)): (usize, &(u32, String, bool))| CodePartText {
         line: *line,
-        is_loop: *is_loop,
+        is_loop: *is_inner,
         after: (0..n)
-            .filter(|&after| after != before && follows[before][after])
-            // Keys are sorted by line.
-            .filter(|&after| before < after || !follows[after][before])
+            .filter(|&after| follows[before][after] && (!is_loop || comes_first(before, after)))
             .filter_map(|after| u32::try_from(after).ok())
             .collect(),
         function: function.clone(),
@@ -187,16 +192,19 @@ pub(super) fn united(a: &[LoopPartText], b: &[LoopPartText]) -> Vec<LoopPartText
 mod tests {
     use super::*;
 
-    fn part(line: u32, after: &[u32]) -> LoopPartText {
-        LoopPartText { line, is_loop: false, after: after.to_vec(), function: "f".to_owned() }
+    fn part(line: u32, after: &[u32]) -> CodePartText {
+        CodePartText { line, is_loop: false, after: after.to_vec(), function: "f".to_owned() }
     }
 
     #[test]
     fn copies_of_a_loop_are_one() {
-        let found = united(&[part(2, &[1]), part(5, &[])], &[part(5, &[1]), part(7, &[])]);
+        let found = united(&[part(2, &[1]), part(5, &[])], &[part(5, &[1]), part(7, &[])], true);
         assert_eq!(found, [part(2, &[1, 2]), part(5, &[2]), part(7, &[])]);
-        let turned = united(&[part(2, &[1]), part(5, &[])], &[part(2, &[]), part(5, &[0])]);
-        assert_eq!(turned, [part(2, &[1]), part(5, &[])]);
-        assert_eq!(united(&[], &[]), []);
+        let turned =
+            |is_loop| united(&[part(2, &[1]), part(5, &[])], &[part(2, &[]), part(5, &[0])], is_loop);
+        assert_eq!(turned(true), [part(2, &[1]), part(5, &[])]);
+        assert_eq!(turned(false), [part(2, &[0, 1]), part(5, &[0, 1])]);
+        assert_eq!(united(&[part(2, &[0])], &[part(2, &[])], false), [part(2, &[0])]);
+        assert_eq!(united(&[], &[], true), []);
     }
 }

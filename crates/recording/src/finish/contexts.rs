@@ -8,7 +8,7 @@
 //! ended by a jump to the last one that they call are on the path, although they were not on the stack.
 
 use super::FinishError;
-use super::code::{CodeFrame, CodeLoop, CodeLoopKey, united};
+use super::code::{CodeFrame, CodeScope, CodeScopeKey, united};
 use super::names::{RegionNames, RunRegion};
 use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
@@ -17,7 +17,7 @@ use crate::launch::LIBRARY;
 use crate::paths::{self, Frame, N_SEGMENTS, NO_MODULE, NODE_BYTES, PathId, PathNode, SEGMENT_NODES};
 use crate::settings;
 use ouzel_files::input;
-use ouzel_otf2::loop_flow::LoopPartText;
+use ouzel_otf2::code_flow::CodePartText;
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,9 +63,9 @@ pub(super) struct UnifiedContexts {
     pub replaced: Vec<String>,
     /// Programs whose code has no lines.
     pub without_lines: BTreeSet<String>,
-    /// Loops of the code by their regions: what can run after what in them.
-    pub loops: BTreeMap<u64, Vec<LoopPartText>>,
-    seen_loops: FxHashSet<(u64, CodeLoopKey)>,
+    /// Functions and loops of the code by their regions: what can run after what in them.
+    pub flows: BTreeMap<u64, Vec<CodePartText>>,
+    seen_scopes: FxHashSet<(u64, CodeScopeKey)>,
     context_ids: FxHashMap<RunContext, u32>,
     place_ids: BTreeMap<(String, u32), u32>,
 }
@@ -243,30 +243,34 @@ impl UnifiedContexts {
             || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
         let found = match module {
             Some(module) => names.code.frames(module, address, found),
-            None => found.into_iter().map(|frame| CodeFrame { frame, code_loop: None }).collect(),
+            None => found.into_iter().map(|frame| CodeFrame { frame, scope: None }).collect(),
         };
-        let frames = found.into_iter().map(|CodeFrame { frame, code_loop }| {
+        let frames = found.into_iter().map(|CodeFrame { frame, scope }| {
             let SymbolFrame { name, file, line, place } = frame;
-            let (role, paradigm) = match code_loop {
-                Some(_) => (RegionRole::Loop, Paradigm::Sampling),
-                None => (RegionRole::Function, Paradigm::User),
+            let (role, paradigm) = match &scope {
+                Some(scope) if scope.is_loop() => (RegionRole::Loop, Paradigm::Sampling),
+                _ => (RegionRole::Function, Paradigm::User),
             };
             let region = names.id_of_sampled(RunRegion { name, file, line, role, paradigm });
-            if let Some(code_loop) = code_loop {
-                self.add_loop(region, &code_loop, names);
+            if let Some(scope) = scope {
+                self.add_flow(region, &scope, names);
             }
             (region, place.map(|place| self.place(place)))
         });
         (frames.collect(), is_beginning)
     }
 
-    fn add_loop(&mut self, region: u64, code_loop: &CodeLoop, names: &mut RegionNames) {
-        if !self.seen_loops.insert((region, code_loop.key())) {
+    fn add_flow(&mut self, region: u64, scope: &CodeScope, names: &mut RegionNames) {
+        if !self.seen_scopes.insert((region, scope.key())) {
             return;
         }
-        let parts = names.code.parts(code_loop);
-        let known = self.loops.entry(region).or_default();
-        *known = if known.is_empty() { parts } else { united(known, &parts) };
+        let parts = names.code.parts(scope);
+        // A loop is one of the code even if nothing is known of its parts.
+        if parts.is_empty() && !scope.is_loop() {
+            return;
+        }
+        let known = self.flows.entry(region).or_default();
+        *known = if known.is_empty() { parts } else { united(known, &parts, scope.is_loop()) };
     }
 
     fn place(&mut self, place: (String, u32)) -> u32 {

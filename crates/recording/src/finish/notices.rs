@@ -39,6 +39,12 @@ pub(super) fn of_run(
     deaths: &Deaths,
 ) -> Vec<Remark> {
     let (mut notices, mut silent) = (Vec::new(), Vec::new());
+    if let Some(launcher) = pieces.first().filter(|_| pieces.iter().all(Piece::is_launcher)) {
+        let name = launcher.program_name();
+        notices.push(loss(format!(
+            "only the launcher {name} was recorded: it started no program, or none that can be recorded"
+        )));
+    }
     for piece in pieces {
         let name = name(piece);
         let since = |time_ns: u64| seconds(time_ns.saturating_sub(start_ns));

@@ -131,6 +131,14 @@ impl Piece {
         STARTERS.contains(&self.program_name()) || is_replaced && n_events <= N_EVENTS_OF_NOTHING
     }
 
+    /// Whether it only starts the ranks of programs with MPI.
+    pub fn is_launcher(&self) -> bool {
+        const LAUNCHERS: [&str; 8] =
+            ["hydra_pmi_proxy", "mpiexec", "mpirun", "orted", "orterun", "prterun", "prun", "srun"];
+        self.rank.is_none()
+            && self.program_name().split('.').next().is_some_and(|name| LAUNCHERS.contains(&name))
+    }
+
     /// The program without its folder.
     pub fn program_name(&self) -> &str {
         self.program.rsplit('/').next().unwrap_or(&self.program)

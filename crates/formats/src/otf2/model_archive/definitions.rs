@@ -2,13 +2,13 @@
 
 use super::events::type_of;
 use super::{ModelArchive, WriteError, communicators, without_zero};
-use crate::otf2::loop_flows::text_of_flow;
+use crate::otf2::code_flows::text_of_flow;
 use crate::position::u32_from;
 use ouzel_model::{
-    CartMembers, CartTopology, Definitions, InterruptCounts, LocationGroup, LocationGroupKind, LocationKind,
-    LoopFlow, Metric, MetricMode, Paradigm, Region, RegionId, SystemNode,
+    CartMembers, CartTopology, CodeFlow, Definitions, InterruptCounts, LocationGroup, LocationGroupKind,
+    LocationKind, Metric, MetricMode, Paradigm, Region, RegionId, SystemNode,
 };
-use ouzel_otf2::loop_flow::LOOP_PROPERTY;
+use ouzel_otf2::code_flow::FLOW_PROPERTY;
 use ouzel_otf2::records::definition as def;
 use ouzel_otf2::records::enums::{
     self, Base, CartPeriodicity, InterruptGeneratorMode, LocationGroupType, LocationType, MetricType,
@@ -100,12 +100,12 @@ impl ModelArchive {
     }
 
     /// Each is a property of the first context of its loop.
-    fn write_loop_flows(&mut self, definitions: &Definitions) -> Result<(), WriteError> {
-        let mut pending: BTreeMap<RegionId, &LoopFlow> =
-            definitions.loop_flows.iter().map(|(&region, flow)| (region, flow)).collect();
+    fn write_code_flows(&mut self, definitions: &Definitions) -> Result<(), WriteError> {
+        let mut pending: BTreeMap<RegionId, &CodeFlow> =
+            definitions.code_flows.iter().map(|(&region, flow)| (region, flow)).collect();
         for (calling_context, context) in (0..).zip(definitions.sampled_contexts.iter()) {
             let Some(flow) = pending.remove(&context.region) else { continue };
-            let name = text(&mut self.archive, LOOP_PROPERTY)?;
+            let name = text(&mut self.archive, FLOW_PROPERTY)?;
             let value = Value::string(text(&mut self.archive, &text_of_flow(flow))?);
             self.archive.define(def::CallingContextProperty { calling_context, name, value })?;
         }
@@ -134,7 +134,7 @@ impl ModelArchive {
             let parent = context.parent.map_or(UNDEFINED_U32, |parent| parent.0);
             self.archive.define(def::CallingContext { id, region, source_code_location, parent })?;
         }
-        self.write_loop_flows(&definitions)?;
+        self.write_code_flows(&definitions)?;
         for (id, generator) in (0..).zip(&definitions.interrupt_generators) {
             let name = text(&mut self.archive, &generator.name)?;
             self.archive.define(def::InterruptGenerator {

@@ -1,8 +1,8 @@
-//! What the code of a recorded program says of a loop, as a property of a calling context.
+//! What the code of a recorded program says of a loop or function, as a property of a calling context.
 //!
-//! The format has no place for it. The value of the property [`LOOP_PROPERTY`] is text, one line for each call, inlined
-//! function or inner loop directly in the loop: its source line, `call` or `loop`, the lines of the text (from 0) with what
-//! can run after it in one iteration, and the function called. Other readers show it as it is.
+//! The format has no place for it. The value of the property [`FLOW_PROPERTY`] is text, one line for each call, inlined
+//! function or inner loop directly in the loop or function: its source line, `call` or `loop`, the lines of the text (from
+//! 0) with what can run after it in one iteration or call, and the function called. Other readers show it as it is.
 //!
 //! ```text
 //! 12 call 1,2 relax
@@ -12,29 +12,29 @@
 
 use std::fmt::Write;
 
-/// The property of the calling context of a loop of the code.
-pub const LOOP_PROPERTY: &str = "OUZEL::LOOP";
+/// The property of the calling context of a loop or function of the code.
+pub const FLOW_PROPERTY: &str = "OUZEL::LOOP";
 
-/// Most parts of a loop: more than the writer ever has.
+/// Most parts: more than the writer ever has.
 const PARTS_MAX: usize = 1024;
 
-/// A part of a loop.
+/// A part of a loop or function.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoopPartText {
+pub struct CodePartText {
     /// The source line; 0 if unknown.
     pub line: u32,
     /// Whether it is a loop.
     pub is_loop: bool,
-    /// The places of parts that can run after it in one iteration.
+    /// The places of parts that can run after it in one iteration or call.
     pub after: Vec<u32>,
     /// The function called; empty if unknown.
     pub function: String,
 }
 
 /// The value of the property.
-pub fn text_of_parts(parts: &[LoopPartText]) -> String {
+pub fn text_of_parts(parts: &[CodePartText]) -> String {
     let mut text = String::new();
-    for LoopPartText { line, is_loop, after, function } in parts {
+    for CodePartText { line, is_loop, after, function } in parts {
         let kind = if *is_loop { "loop" } else { "call" };
         let after: Vec<String> = after.iter().map(u32::to_string).collect();
         let after = if after.is_empty() { "-".to_owned() } else { after.join(",") };
@@ -46,7 +46,7 @@ pub fn text_of_parts(parts: &[LoopPartText]) -> String {
 }
 
 /// The parts that a value says; none if it is damaged.
-pub fn parts_of_text(text: &str) -> Option<Vec<LoopPartText>> {
+pub fn parts_of_text(text: &str) -> Option<Vec<CodePartText>> {
     let n = text.lines().count();
     if PARTS_MAX < n {
         return None;
@@ -67,7 +67,7 @@ pub fn parts_of_text(text: &str) -> Option<Vec<LoopPartText>> {
         after.dedup();
         let is_inside = after.last().is_none_or(|&last| (last as usize) < n);
         let function = words.next().unwrap_or_default().to_owned();
-        is_inside.then_some(LoopPartText { line: number, is_loop, after, function })
+        is_inside.then_some(CodePartText { line: number, is_loop, after, function })
     };
     text.lines().map(part).collect()
 }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn parts_are_read_as_they_were_written() {
-        let part = |line, is_loop, after: &[u32], function: &str| LoopPartText {
+        let part = |line, is_loop, after: &[u32], function: &str| CodePartText {
             line,
             is_loop,
             after: after.to_vec(),
