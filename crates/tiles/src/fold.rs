@@ -1,6 +1,6 @@
 //! The fold: an interval between any two neighbours of enter and leave.
 
-use crate::pyramid::{Builder, LocationTiles, N_BINS_MIN};
+use crate::pyramid::{Builder, LocationTiles, Widths};
 use crate::weights::Parents;
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
 use ouzel_model::{
@@ -23,12 +23,15 @@ pub trait Sink: Send + Sync {
 }
 
 /// The tiles of all locations that run code.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Tiles {
     /// For each region its category.
     categories: Arc<[u8]>,
+    #[serde(skip)]
     sink: Option<Arc<dyn Sink>>,
-    n_bins_min: u64,
+    widths: Widths,
+    /// For each location whether it has tiles, unless all have.
+    chosen: Option<Arc<[bool]>>,
 }
 
 impl std::fmt::Debug for Tiles {
@@ -40,7 +43,7 @@ impl std::fmt::Debug for Tiles {
 impl Tiles {
     /// Tiles with shares by these categories of regions; those of [`N_SHARES`](crate::N_SHARES) and more are the rest.
     pub fn new(categories: Arc<[u8]>) -> Self {
-        Tiles { categories, sink: None, n_bins_min: N_BINS_MIN }
+        Tiles { categories, sink: None, widths: Widths::default(), chosen: None }
     }
 
     /// The same, given to `sink` instead of being the answer.
@@ -53,7 +56,15 @@ impl Tiles {
     /// may be finer than what the whole run is worth. At most 2,048 have an effect.
     #[must_use]
     pub fn with_bins(self, n_bins_min: u64) -> Self {
-        Tiles { n_bins_min, ..self }
+        Tiles { widths: Widths { n_bins_min, ..self.widths }, ..self }
+    }
+
+    /// The same of the `chosen` locations alone, with at most so many bins in the finest level of each, so that size and
+    /// time do not grow with the events. `length` is that of the run, if it is known: no bins are made that it has no
+    /// room for.
+    #[must_use]
+    pub fn bounded(self, chosen: Arc<[bool]>, n_bins_max: u64, length: Option<Ticks>) -> Self {
+        Tiles { widths: Widths::at_most(n_bins_max, length), chosen: Some(chosen), ..self }
     }
 
     fn category(&self, region: RegionId) -> u8 {
@@ -70,6 +81,7 @@ pub struct TilesLocal {
     paths: Vec<(CallPathId, CallPathId, RegionId)>,
     n_declared: u64,
     builder: Option<Builder>,
+    is_left_out: bool,
 }
 
 /// The tiles of the locations folded so far.
@@ -95,19 +107,22 @@ impl Analysis for Tiles {
 
     fn begin(&self, cx: &LocationCx<'_>) -> TilesLocal {
         let n_declared = cx.definitions.location(cx.location).declared_events.unwrap_or(0);
-        TilesLocal { n_declared, ..TilesLocal::default() }
+        let is_left_out = self.chosen.as_ref().is_some_and(|chosen| !chosen[cx.location.index()]);
+        TilesLocal { n_declared, is_left_out, ..TilesLocal::default() }
     }
 
     fn fold(&self, local: &mut TilesLocal, chunk: &EventChunk<'_>) {
         let EventChunk { time, kind, region, call_path, .. } = *chunk;
+        if local.is_left_out {
+            return;
+        }
         for row in 0..kind.len() {
             if !matches!(kind[row], EventKind::Enter | EventKind::Leave) {
                 continue;
             }
             let (caller, category) = local.stack.last().copied().unwrap_or((CallPathTree::ROOT, u8::MAX));
-            let builder = local
-                .builder
-                .get_or_insert_with(|| Builder::new(time[row], local.n_declared, self.n_bins_min));
+            let builder =
+                local.builder.get_or_insert_with(|| Builder::new(time[row], local.n_declared, self.widths));
             builder.add(time[row], caller, category, &local.parents);
             if kind[row] == EventKind::Leave {
                 local.stack.pop();

@@ -5,18 +5,46 @@
 //! known.
 
 use crate::N_SHARES;
-use crate::weights::{Parents, Weights};
+use crate::weights::{Parents, Ways, Weights};
 use ouzel_model::{CallPathId, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 
 /// Intervals for each bin of the finest level, at least: fewer would be larger than the events.
 const INTERVALS_PER_BIN: u64 = 8;
 /// Bins of a location that are kept in any case, unless told otherwise: 4 kB with all levels.
-pub(crate) const N_BINS_MIN: u64 = 256;
+const N_BINS_MIN: u64 = 256;
+/// Those where size is bounded anyway: short programs can be zoomed, too.
+const N_BINS_MIN_BOUNDED: u64 = 2048;
 /// Bins that are allowed before the intervals are counted.
 const N_BINS_FIRST: u64 = 4096;
 /// Most intervals that are believed of a declaration: 32 MB of bins, with all levels.
 const N_DECLARED_MAX: u64 = 1 << 24;
+
+/// How wide bins are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Widths {
+    /// Bins of the finest level that are kept in any case, where time allows.
+    pub n_bins_min: u64,
+    /// Bins of the finest level, at most.
+    pub n_bins_max: u64,
+    /// No bins are narrower than `1 << log2_min` ticks.
+    pub log2_min: u32,
+}
+
+impl Default for Widths {
+    fn default() -> Self {
+        Widths { n_bins_min: N_BINS_MIN, n_bins_max: u64::MAX, log2_min: 0 }
+    }
+}
+
+impl Widths {
+    /// So many bins, with these of a run of this length.
+    pub fn at_most(n_bins_max: u64, length: Option<Ticks>) -> Self {
+        let (length, n_bins_max) = (length.map_or(0, |length| length.0), n_bins_max.max(2));
+        let log2_min = (0..63).find(|log2| length >> log2 < n_bins_max).unwrap_or(63);
+        Widths { n_bins_min: N_BINS_MIN_BOUNDED.min(n_bins_max), n_bins_max, log2_min }
+    }
+}
 
 /// What a bin shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +182,11 @@ impl LocationTiles {
             && bins().filter_map(|bin| bin.call_path()).all(|path| path.index() < n_call_paths)
     }
 
+    /// The call path of each stored bin.
+    pub fn call_paths(&self) -> impl Iterator<Item = CallPathId> {
+        self.levels.iter().flat_map(|level| &level.bins).filter_map(|bin| bin.call_path())
+    }
+
     /// Number of stored bins, all levels together.
     pub fn n_bins(&self) -> usize {
         self.levels.iter().map(|level| level.bins.len()).sum()
@@ -167,26 +200,31 @@ pub(crate) struct Builder {
     /// For each level the left one of two bins, if it is complete and the right one is not.
     waiting: Vec<Option<Weights>>,
     open: Weights,
+    /// Without content: their memory serves the next bins.
+    spare: Vec<Weights>,
+    ways: Ways,
     /// The bin of the finest level that is open.
     at: u64,
     n_intervals: u64,
     n_declared: u64,
-    n_bins_min: u64,
+    widths: Widths,
 }
 
 impl Builder {
-    /// A location that begins at `start`, has about so many events, and keeps so many bins in any case.
-    pub fn new(start: Ticks, n_declared: u64, n_bins_min: u64) -> Self {
-        let tiles = LocationTiles { log2: 0, levels: Vec::new(), span: (start, start) };
+    /// A location that begins at `start` and has about so many events.
+    pub fn new(start: Ticks, n_declared: u64, widths: Widths) -> Self {
+        let tiles = LocationTiles { log2: widths.log2_min, levels: Vec::new(), span: (start, start) };
         let n_declared = n_declared.min(N_DECLARED_MAX);
         Builder {
             tiles,
             waiting: Vec::new(),
             open: Weights::default(),
-            at: start.0,
+            spare: Vec::new(),
+            ways: Ways::default(),
+            at: start.0 >> widths.log2_min,
             n_intervals: 0,
             n_declared,
-            n_bins_min,
+            widths,
         }
     }
 
@@ -210,7 +248,8 @@ impl Builder {
             if part_end < bin_end {
                 break;
             }
-            let complete = std::mem::take(&mut self.open);
+            let next = self.spare.pop().unwrap_or_default();
+            let complete = std::mem::replace(&mut self.open, next);
             self.close(0, self.at, complete, parents);
             self.at += 1;
         }
@@ -220,11 +259,13 @@ impl Builder {
     /// Most bins of the finest level. Until there are more intervals than declared, as many as these are worth, of which
     /// no level is dropped in the end; without a declaration, later intervals may be denser than those so far.
     fn n_bins_allowed(&self) -> u64 {
-        if self.n_intervals <= self.n_declared {
-            (self.n_declared / INTERVALS_PER_BIN).max(self.n_bins_min)
+        let Widths { n_bins_min, n_bins_max, .. } = self.widths;
+        let allowed = if self.n_intervals <= self.n_declared {
+            (self.n_declared / INTERVALS_PER_BIN).max(n_bins_min)
         } else {
-            N_BINS_FIRST.max(2 * self.n_bins_min) + self.n_intervals
-        }
+            N_BINS_FIRST.max(2 * n_bins_min) + self.n_intervals
+        };
+        allowed.min(n_bins_max)
     }
 
     fn n_finest(&self) -> u64 {
@@ -243,6 +284,8 @@ impl Builder {
             weights = match self.waiting[level].take() {
                 Some(mut left) => {
                     left.append(&weights, parents);
+                    weights.clear();
+                    self.spare.push(weights);
                     left
                 }
                 None => weights,
@@ -268,7 +311,7 @@ impl Builder {
             share.min(u64::from(u8::MAX)) as u8
         };
         let shares = weights.shares.map(share);
-        let bin = Bin::new(weights.dominant(width, parents), shares);
+        let bin = Bin::new(weights.dominant(width, parents, &mut self.ways), shares);
         let level = &mut self.tiles.levels[level];
         if level.bins.is_empty() {
             level.first = at;
@@ -306,7 +349,7 @@ impl Builder {
             level += 1;
         }
         let mut tiles = self.tiles;
-        let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(self.n_bins_min);
+        let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(self.widths.n_bins_min);
         let n_dropped = tiles.levels.iter().take_while(|level| n_wanted < level.bins.len() as u64).count();
         tiles.levels.drain(..n_dropped);
         tiles.log2 += n_dropped as u32;

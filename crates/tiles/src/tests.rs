@@ -91,10 +91,47 @@ fn a_level_has_as_many_bins_as_its_intervals_are_worth() {
     );
 }
 
+/// At most so many bins of each location, of a run of this length.
+fn bounded(n_bins_max: u64, length: Option<u64>) -> Tiles {
+    tiles().bounded(vec![true; 1024].into(), n_bins_max, length.map(ouzel_model::Ticks))
+}
+
+#[test]
+fn a_bounded_number_of_bins_shows_the_same_whatever_is_known_of_the_length() {
+    let (trace, truth) = long(9_000);
+    let location = ouzel_model::LocationId(0);
+    let n_ticks = truth.len() as u64;
+    let all = &run(&trace, tiles()).1[&location];
+    for n_bins_max in [2, 100, 1000] {
+        // Known, not known, and wrong on both sides.
+        for length in [Some(n_ticks), None, Some(n_ticks / 5), Some(3 * n_ticks)] {
+            let few = &run(&trace, bounded(n_bins_max, length)).1[&location];
+            let n_finest = n_ticks.div_ceil(1 << few.finest());
+            assert!(n_finest <= n_bins_max, "{n_finest} bins, {n_bins_max} {length:?}");
+            let is_too_long = length.is_some_and(|length| n_ticks < length);
+            assert!(is_too_long || n_bins_max < 4 * n_finest, "{n_finest} bins, {n_bins_max} {length:?}");
+            for log2 in few.finest().max(all.finest())..20 {
+                for at in 0..n_ticks.div_ceil(1 << log2) {
+                    assert_eq!(few.bin(log2, at), all.bin(log2, at), "{n_bins_max} {length:?}: {log2}, {at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn locations_that_are_not_chosen_have_no_tiles() {
+    let trace = ToyTrace::new("0: enter a @0, leave @9\n1: enter a @0, leave @9\n2: enter a @0, leave @9");
+    let (_, all) = run(&trace, tiles().bounded(vec![true, false, true].into(), 100, None));
+    assert_eq!(all.keys().map(|location| location.0).collect::<Vec<_>>(), [0, 2]);
+}
+
 #[test]
 fn laws_hold() {
-    laws::check(tiles, |(tree, all)| {
+    let text = |(tree, all): &<Tiles as ouzel_engine::Analysis>::Output| {
         let paths: Vec<_> = tree.paths().map(|path| tree.regions(path)).collect();
         format!("{paths:?} {all:?}")
-    });
+    };
+    laws::check(tiles, text);
+    laws::check(|| bounded(20, None), text);
 }

@@ -22,19 +22,6 @@ impl Parents {
     fn of(&self, path: CallPathId) -> CallPathId {
         self.0.get(path.index()).copied().flatten().unwrap_or(CallPathTree::ROOT)
     }
-
-    /// The child of `above` on the way to `path`; `None` if `path` is not below it.
-    fn step(&self, above: CallPathId, path: CallPathId) -> Option<CallPathId> {
-        let mut at = path;
-        while at != CallPathTree::ROOT {
-            let parent = self.of(at);
-            if parent == above {
-                return Some(at);
-            }
-            at = parent;
-        }
-        None
-    }
 }
 
 /// The time of call paths, in the order in which they first occur: numbers of paths differ from pass to pass.
@@ -93,36 +80,90 @@ impl Weights {
         }
     }
 
+    /// Forgets everything, but keeps the memory.
+    pub fn clear(&mut self) {
+        self.paths.clear();
+        (self.shares, self.total) = Default::default();
+    }
+
     /// The path that a bin of this width shows; `None` if nobody's time is most of it.
-    pub fn dominant(&self, width: u64, parents: &Parents) -> Option<CallPathId> {
+    pub fn dominant(&self, width: u64, parents: &Parents, ways: &mut Ways) -> Option<CallPathId> {
         // The usual case, and the answer of the descent, too.
         if let Some(&(path, _)) = self.paths.iter().find(|(_, ticks)| width / 2 < *ticks) {
             return Some(path);
         }
+        ways.find(&self.paths, parents);
+        let nobodys = width - self.total.min(width);
         let mut at = CallPathTree::ROOT;
-        loop {
-            let own = self.paths.iter().find(|(path, _)| *path == at).map_or(0, |(_, ticks)| *ticks);
-            let mut children: Vec<(CallPathId, u64)> = Vec::new();
-            for &(path, ticks) in &self.paths {
-                let Some(child) = parents.step(at, path) else { continue };
-                match children.iter_mut().find(|(known, _)| *known == child) {
-                    Some((_, sum)) => *sum += ticks,
-                    None => children.push((child, ticks)),
-                }
-            }
-            // Of equals, the first.
-            let heaviest =
-                children.into_iter().reduce(|best, next| if best.1 < next.1 { next } else { best });
-            match heaviest {
+        for depth in 0.. {
+            let own = ways.own(depth, &self.paths);
+            match ways.heaviest(depth, &self.paths) {
                 Some((child, ticks)) if own < ticks => {
-                    if at == CallPathTree::ROOT && ticks < width - self.total.min(width) {
+                    if at == CallPathTree::ROOT && ticks < nobodys {
                         return None;
                     }
                     at = child;
+                    ways.enter(depth, child);
                 }
-                _ if at == CallPathTree::ROOT => return (width - self.total.min(width) <= own).then_some(at),
-                _ => return Some(at),
+                _ if at == CallPathTree::ROOT => return (nobodys <= own).then_some(at),
+                _ => break,
             }
         }
+        Some(at)
+    }
+}
+
+/// The ways from the root to the paths of a bin, while it is looked at; kept for the sake of its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Ways {
+    /// All ways, one after the other.
+    paths: Vec<CallPathId>,
+    /// Those that lead through what is found so far: the place of their path in the bin, begin and end.
+    open: Vec<(usize, usize, usize)>,
+    children: Vec<(CallPathId, u64)>,
+}
+
+impl Ways {
+    fn find(&mut self, paths: &[(CallPathId, u64)], parents: &Parents) {
+        self.paths.clear();
+        self.open.clear();
+        for (place, &(path, _)) in paths.iter().enumerate() {
+            let begin = self.paths.len();
+            let mut at = path;
+            while at != CallPathTree::ROOT {
+                self.paths.push(at);
+                at = parents.of(at);
+            }
+            self.paths[begin..].reverse();
+            self.open.push((place, begin, self.paths.len()));
+        }
+    }
+
+    /// The time of the path that ends at this depth.
+    fn own(&self, depth: usize, paths: &[(CallPathId, u64)]) -> u64 {
+        let ends = self.open.iter().find(|(_, begin, end)| begin + depth == *end);
+        ends.map_or(0, |&(place, ..)| paths[place].1)
+    }
+
+    /// Of the calls at this depth the one with most time, and of equals the first.
+    fn heaviest(&mut self, depth: usize, paths: &[(CallPathId, u64)]) -> Option<(CallPathId, u64)> {
+        self.children.clear();
+        for &(place, begin, end) in &self.open {
+            if begin + depth == end {
+                continue;
+            }
+            let child = self.paths[begin + depth];
+            match self.children.iter_mut().find(|(known, _)| *known == child) {
+                Some((_, sum)) => *sum += paths[place].1,
+                None => self.children.push((child, paths[place].1)),
+            }
+        }
+        self.children.iter().copied().reduce(|best, next| if best.1 < next.1 { next } else { best })
+    }
+
+    /// Goes on with what is below `child`.
+    fn enter(&mut self, depth: usize, child: CallPathId) {
+        let Ways { paths, open, .. } = self;
+        open.retain(|&(_, begin, end)| begin + depth != end && paths[begin + depth] == child);
     }
 }
