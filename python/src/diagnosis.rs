@@ -5,10 +5,11 @@ use crate::output;
 use crate::table::Table;
 use crate::trace::Trace;
 use crate::value::to_python;
+use ouzel::Asked;
 use ouzel::diagnose::RunReport;
 use ouzel::diagnose::iterations::Data as Iterations;
 use ouzel::diagnose::segments::Which;
-use ouzel::{Asked, Beside};
+use ouzel::engine::AnalysisSet;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -121,7 +122,7 @@ impl Trace {
     ) -> PyResult<RunReport> {
         let (semantics, period) = (semantics(rules)?, period(period_ns)?);
         let answer = self.answer(py, |trace, options| {
-            trace.diagnose(&semantics, Beside::Nothing, &sampled(options, trace, period))
+            trace.diagnose(&semantics, AnalysisSet::default(), &sampled(options, trace, period))
         })?;
         Ok(answer.output.report)
     }

@@ -8,7 +8,7 @@ import { Deck } from "./deck.tsx";
 import { SearchRegions } from "./found.tsx";
 import { useStore } from "./state/answer.ts";
 import type { Depth, State } from "./state/state.ts";
-import { Timeline } from "./timeline/panel.tsx";
+import { Timeline, zoomAt } from "./timeline/panel.tsx";
 import type { TimelineView } from "./timeline/view.ts";
 import { Legend } from "./timeline/legend.tsx";
 import { useRowOrder } from "./timeline/order.ts";
@@ -28,6 +28,7 @@ export function App({ onView }: { onView: (view: TimelineView) => void }) {
     return bindKeys(store, view, () => setHelp((open) => !open));
   }, [view, dark]);
   const made = (next: TimelineView) => { next.dark = dark; setView(next); onView(next); };
+  if (!store.asks) return <Alone view={view} made={made} help={help} setHelp={setHelp} />;
   return (
     <div class={store.profileOnly ? "page profile-only" : state.view === "timeline" ? "page tall" : "page"}>
       <Header help={() => setHelp(true)} />
@@ -39,6 +40,30 @@ export function App({ onView }: { onView: (view: TimelineView) => void }) {
         <Timeline onView={made} />
         <Deck view={view} />
       </main>
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+/** The timeline inside of a report, which says everything else. */
+function Alone({ view, made, help, setHelp }: { view: TimelineView | null; made: (view: TimelineView) => void; help: boolean; setHelp: (open: boolean) => void }) {
+  const store = useStore();
+  return (
+    <div class="page alone">
+      <main>
+        <div class="head">
+          <Tools />
+          <span class="zoom">
+            <button class="plain" aria-label="Zoom in" title="Zoom in (W)" onClick={() => view && zoomAt(view, 0.5, view.width / 2)}>+</button>
+            <button class="plain" aria-label="Zoom out" title="Zoom out (S)" onClick={() => view && zoomAt(view, 2, view.width / 2)}>−</button>
+          </span>
+          <Selected />
+          <button class="plain" aria-label="Help: keys and licences" title="Keys and licences (?)" onClick={() => setHelp(true)}>?</button>
+        </div>
+        <Legend view={view} />
+        <Timeline onView={made} />
+      </main>
+      {store.error.value && <Banner text={store.error.value} />}
       {help && <Help close={() => setHelp(false)} />}
     </div>
   );
@@ -112,9 +137,9 @@ function Tools() {
   const store = useStore();
   const { depth, colour, order, messages, critical_path, metric, threads, waits, track, counters, align } = store.state.value;
   const orders: [string, string][] = [["rank", "rank"]];
-  if (1 < store.meta.locations.length) orders.push(["cluster", "cluster"]);
-  orders.push(["exclusive_ns", "time"]);
-  if (store.meta.abilities["topology"] !== false) orders.push(["topology", "topology"], [metric ?? "time", `severity: ${metric ?? "time"}`]);
+  if (store.asks && 1 < store.meta.locations.length) orders.push(["cluster", "cluster"]);
+  if (store.asks) orders.push(["exclusive_ns", "time"]);
+  if (store.asks && store.meta.abilities["topology"] !== false) orders.push(["topology", "topology"], [metric ?? "time", `severity: ${metric ?? "time"}`]);
   if (!orders.some(([each]) => each === order)) orders.push([order, order]);
   const hasThreads = store.meta.locations.some((location) => location.parent_row !== null);
   const depths: [string, string][] = [["auto", "automatic"], ["leaf", "leaf"], ...Array.from({ length: 9 }, (_, i) => [`${i + 1}`, `${i + 1}`] as [string, string])];
@@ -123,27 +148,31 @@ function Tools() {
     <div class="tools" role="toolbar" aria-label="Timeline">
       <Choice label="Depth" value={String(depth)} options={depths} onChange={setDepth} />
       <Choice label="Colour" value={colour} options={[["path", "by meaning"], ["category", "by category"], ["region", "by region"]]} onChange={(value) => store.set({ colour: value })} />
-      <Choice label="Order" value={order} options={orders} onChange={(value) => store.set({ order: value })} />
+      {1 < orders.length && <Choice label="Order" value={order} options={orders} onChange={(value) => store.set({ order: value })} />}
       {1 < (store.meta.runs?.length ?? 1) && <Choice label="Align runs by" value={align} options={[["time", "time"], ["iteration", "iteration"], ["segment", "segment"]]} onChange={(value) => store.set({ align: value })} />}
       {hasThreads && <label class="check" title="Threads and streams of each rank, below it"><input type="checkbox" checked={threads} onChange={() => store.set({ threads: !threads })} />threads</label>}
       {store.meta.abilities["messages"] !== false && <label class="check"><input type="checkbox" checked={messages} onChange={() => store.set({ messages: !messages })} />messages</label>}
       {store.meta.abilities["waits"] !== false && <label class="check" title="The longest waits of each rank, and who is late"><input type="checkbox" checked={waits} onChange={() => store.set({ waits: !waits })} />waits</label>}
       {store.meta.abilities["messages"] !== false && <Choice label="Below" value={track} options={[["none", "nothing"], ["bytes", "bytes sent"], ["messages", "messages sent"]]} onChange={(value) => store.set({ track: value })} />}
       {store.meta.abilities["counters"] === true && <label class="check" title="Counters and other metrics over time, below"><input type="checkbox" checked={counters} onChange={() => store.set({ counters: !counters })} />counters</label>}
-      <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>
+      {store.asks && <label class="check"><input type="checkbox" checked={critical_path} onChange={() => store.set({ critical_path: !critical_path })} />critical path</label>}
       <SearchRegions />
     </div>
   );
 }
 
+/** `autoFocus` is refused in the frame of a report. */
+const focus = (element: HTMLElement | null): void => element?.focus();
+
 function Help({ close }: { close: () => void }) {
+  const store = useStore();
   return (
     <div class="curtain" onClick={close}>
       <div class="help" role="dialog" aria-modal="true" aria-label="Keys and licences" onClick={(event) => event.stopPropagation()}>
-        <button class="plain close" aria-label="Close" autoFocus onClick={close}>×</button>
+        <button class="plain close" aria-label="Close" ref={focus} onClick={close}>×</button>
         <h2>Keys</h2>
-        <dl>{KEYS.map(([keys, what]) => <div key={keys}><dt>{keys.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
-        <p class="faint">Letters are keys by their place on a US keyboard. The address holds the whole view: send it to a colleague who has the same trace.</p>
+        <dl>{KEYS.filter(([, , asks]) => store.asks || !asks).map(([keys, what]) => <div key={keys}><dt>{keys.split(" ").map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{what}</dd></div>)}</dl>
+        <p class="faint">Letters are keys by their place on a US keyboard.{store.asks && " The address holds the whole view: send it to a colleague who has the same trace."}</p>
         <details><summary>Licences</summary><pre>{licences}</pre></details>
       </div>
     </div>

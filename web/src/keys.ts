@@ -3,8 +3,8 @@ import type { Store } from "./state/store.ts";
 import { pan, zoomAt, zoomToSelection } from "./timeline/panel.tsx";
 import type { TimelineView } from "./timeline/view.ts";
 
-/** What the help shows. */
-export const KEYS: [string, string][] = [
+/** What the help shows; `true`: of a page that can ask questions. */
+export const KEYS: [string, string, boolean?][] = [
   ["W S", "zoom in, zoom out at the pointer; also I K, Ctrl + wheel"],
   ["A D", "earlier, later; also J L, ← →, Shift + wheel"],
   ["↑ ↓", "scroll rows; also the wheel"],
@@ -12,16 +12,16 @@ export const KEYS: [string, string][] = [
   ["Enter", "zoom to what is marked; also double click"],
   ["0", "everything"],
   ["Backspace", "back"],
-  ["N", "next finding, with Shift the one before"],
+  ["N", "next finding, with Shift the one before", true],
   ["/", "search"],
   ["1 … 9", "depth of calls"],
   ["Q", "depth: automatic or leaf; Shift + A: automatic"],
-  ["C", "rows by rank or by cluster"],
-  ["X", "open or close all clusters"],
-  ["E", "calls of the first marked rank, or none"],
-  ["M", "messages"],
-  ["P", "critical path"],
-  ["F", "timeline alone, or with a panel"],
+  ["C", "rows by rank or by cluster", true],
+  ["X", "open or close all clusters", true],
+  ["E", "calls of the first marked rank, or none", true],
+  ["M", "messages", true],
+  ["P", "critical path", true],
+  ["F", "timeline alone, or with a panel", true],
   ["?", "this help"],
   ["Esc", "clear the mark, the search, this help"],
 ];
@@ -77,7 +77,7 @@ function actionsOf(store: Store, view: TimelineView, x: () => number): Record<st
   const zoomOut = () => zoomAt(view, 1 / 0.7, x());
   const earlier = () => pan(view, -0.15);
   const later = () => pan(view, 0.15);
-  const scroll = (by: number) => (view.scroll.value = Math.max(0, Math.min(view.maxScroll, view.scroll.value + by)));
+  const scroll = (by: number) => (view.scroll.value = view.scrolled(by));
   const actions: Record<string, (event: KeyboardEvent) => void> = {
     KeyW: zoomIn, KeyI: zoomIn, Equal: zoomIn, NumpadAdd: zoomIn,
     KeyS: zoomOut, KeyK: zoomOut, Minus: zoomOut, NumpadSubtract: zoomOut,
@@ -87,15 +87,22 @@ function actionsOf(store: Store, view: TimelineView, x: () => number): Record<st
     Enter: () => zoomToSelection(view),
     Digit0: () => store.everything(), Numpad0: () => store.everything(),
     Backspace: () => store.back(),
+    KeyQ: () => store.set({ depth: state().depth === "auto" ? "leaf" : "auto" }),
+  };
+  for (let depth = 1; depth <= 9; depth += 1) actions[`Digit${depth}`] = () => store.set({ depth });
+  return store.asks ? { ...actions, ...asking(store, view) } : actions;
+}
+
+/** What needs answers to questions. */
+function asking(store: Store, view: TimelineView): Record<string, (event: KeyboardEvent) => void> {
+  const state = () => store.state.value;
+  return {
     KeyN: (event) => stepFinding(store, event.shiftKey ? -1 : 1),
     KeyC: () => store.set({ order: state().order === "cluster" ? "rank" : "cluster" }),
     KeyX: () => (view.open.value = view.open.value.size === 0 ? new Set((view.clusters.value ?? []).map((each) => each.cluster)) : new Set()),
     KeyE: () => store.set({ expanded: state().expanded === null ? firstRank(store) : null }),
     KeyM: () => store.set({ messages: !state().messages }),
     KeyP: () => store.set({ critical_path: !state().critical_path }),
-    KeyQ: () => store.set({ depth: state().depth === "auto" ? "leaf" : "auto" }),
     KeyF: () => store.set({ view: state().view === "timeline" ? "profile" : "timeline" }),
   };
-  for (let depth = 1; depth <= 9; depth += 1) actions[`Digit${depth}`] = () => store.set({ depth });
-  return actions;
 }

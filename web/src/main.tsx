@@ -4,6 +4,7 @@ import { App } from "./app.tsx";
 import { NotebookFrame } from "./data/frame.ts";
 import { HttpSource, overHttp } from "./data/http.ts";
 import { EmbeddedSource } from "./data/embedded.ts";
+import { followReport } from "./data/report.ts";
 import { Pending, type DataSource } from "./data/source.ts";
 import { install } from "./api.ts";
 import { StoreContext } from "./state/answer.ts";
@@ -33,6 +34,7 @@ async function start(): Promise<void> {
   const meta = await source.meta();
   const store = new Store(source, meta, pending);
   if (hash !== undefined) store.set(fromHash(hash));
+  if (!store.asks) followReport(store);
   document.title = `${meta.name} – Ouzel`;
   render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
   void store.follow(status);

@@ -232,7 +232,7 @@ impl Prepared {
 }
 
 /// The results of a pass, one for each member of the set.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outputs(pub(crate) Vec<Option<Result<Erased, AnalysisError>>>);
 
 impl Outputs {

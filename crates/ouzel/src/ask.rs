@@ -27,12 +27,11 @@ use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
-use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::clusters::Data as Clusters;
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
 use ouzel_diagnose::{Material, ReportAnalyses, RunReport, Steps};
-use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, PassError, Question, Report};
+use ouzel_engine::{AnalysisError, AnalysisSet, Coverage, Outputs, PassError, Question, Report};
 use ouzel_files::memory;
 use ouzel_model::{
     Definitions, Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean,
@@ -78,16 +77,6 @@ impl<T> Answer<T> {
     }
 }
 
-/// What is to be computed in the same pass as a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Beside {
-    /// Only the report.
-    #[default]
-    Nothing,
-    /// The activity of each location at regular instants.
-    Pictures,
-}
-
 /// A report, and the results it was made from.
 #[derive(Debug)]
 pub struct Diagnosed {
@@ -101,8 +90,8 @@ pub struct Diagnosed {
     pub variations: Option<Variations>,
     /// The call paths that locations and iterations have in common.
     pub trees: ContextTreesOutput,
-    /// If it was requested.
-    pub timeline: Option<TimelineOutput>,
+    /// The outputs of what else was asked in the first pass, by the keys of its set.
+    pub beside: Outputs,
 }
 
 /// Waits, the code that makes others wait, and what the critical path says of it.
@@ -394,8 +383,8 @@ impl Trace {
         Ok(answer.map(|(card, phases)| card.with_steps(&phases, definitions, &steps)))
     }
 
-    /// The report about the run, and what was requested with it; `semantics` says what regions mean. One pass, and
-    /// others where waiting costs time: over messages and collectives, if there are too many for the first pass, and over
+    /// The report about the run; `semantics` says what regions mean, and what `beside` asks is answered in the same pass.
+    /// One pass, and others where waiting costs time: over messages and collectives, if there are too many for the first pass, and over
     /// the calls between them.
     ///
     /// # Errors
@@ -403,16 +392,14 @@ impl Trace {
     pub fn diagnose(
         &self,
         semantics: &Semantics,
-        beside: Beside,
+        beside: AnalysisSet,
         options: &Options<'_>,
     ) -> Result<Answer<Diagnosed>, AskError> {
         let definitions = self.definitions();
-        let _filter = &options.filter;
-        let mut set = AnalysisSet::default();
+        let mut set = beside;
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
         let question = || trees_of(semantics, options);
         let trees = set.add(question());
-        let timeline = (beside == Beside::Pictures).then(|| set.add(Timeline::default()));
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::as_evidence()));
         let keys = PlanKeys::add_to(&mut set, definitions, semantics);
@@ -423,7 +410,6 @@ impl Trace {
         let mut pass = self.run(&set, options)?;
         let records = records.map(|key| pass.outputs.take(&key)).transpose()?.flatten();
         let trees = pass.outputs.take(&trees)?;
-        let timeline = timeline.map(|key| pass.outputs.take(&key)).transpose()?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         let inputs = keys.take(&mut pass)?;
         if let Some(planned) = self.planned_phases(material.phases(), inputs, semantics, options)? {
@@ -446,7 +432,8 @@ impl Trace {
         }
         let notices = material.notices().to_vec();
         let classes = semantics.classes(definitions);
-        let diagnosed = Diagnosed { material, report, classes, variations, trees, timeline };
+        let beside = std::mem::take(&mut pass.outputs);
+        let diagnosed = Diagnosed { material, report, classes, variations, trees, beside };
         Ok(Answer { notices, ..Answer::new(diagnosed, pass) })
     }
 }

@@ -60,7 +60,7 @@ pub use ouzel_replay as replay;
 pub use ouzel_waits as waits;
 
 pub use accelerators::IdleByCause;
-pub use ask::{Answer, AskError, Beside, DelaysAndImpact, Diagnosed};
+pub use ask::{Answer, AskError, DelaysAndImpact, Diagnosed};
 pub use asked::Asked;
 pub use call_paths::CallPathError;
 pub use connected_timeline::{ConnectedTimeline, TimelineConnections};

@@ -4,7 +4,8 @@
 use ouzel::analyses::phases::Phases;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::efficiency::{HybridModel, Metric, Part, PartKind, RunEfficiency, Threads, TraceEfficiency};
-use ouzel::{Beside, EfficiencyQuery, Options, Trace};
+use ouzel::engine::AnalysisSet;
+use ouzel::{EfficiencyQuery, Options, Trace};
 use ouzel_testkit::{archives, shared_path};
 
 fn traces() -> Vec<(String, Trace)> {
@@ -43,7 +44,7 @@ fn factors_of_runs_and_parts_multiply() {
 fn the_report_shows_these_efficiencies() {
     for (name, trace) in traces() {
         let of = efficiency(&trace, None, None);
-        let report = trace.diagnose(&Semantics::default(), Beside::Nothing, &Options::default());
+        let report = trace.diagnose(&Semantics::default(), AnalysisSet::default(), &Options::default());
         let report = report.expect("the analyses answer").output.report;
         if let Some(reason) = &report.efficiency_missing
             && of.run.get(Metric::Parallel).is_some()

@@ -14,10 +14,11 @@ use ouzel::analyses::semantics::{Semantics, io_wait_rule};
 use ouzel::analyses::time_profile::TimeProfile;
 use ouzel::analyses::timeline::Timeline;
 use ouzel::efficiency::PartKind;
+use ouzel::engine::AnalysisSet;
 use ouzel::engine::Progress;
 use ouzel::model::Filter;
 use ouzel::workers::{Group, Job, JobError, Workers};
-use ouzel::{Beside, EfficiencyQuery, Options, Trace};
+use ouzel::{EfficiencyQuery, Options, Trace};
 use std::error::Error;
 use std::fmt::Debug;
 use std::num::NonZeroU16;
@@ -121,7 +122,7 @@ fn answers(trace: &Trace, options: &Options<'_>) -> Vec<(&'static str, String)> 
         ("patterns", text(&trace.patterns(None, &PatternOptions::default(), options))),
         ("context_trees", text(&trace.context_trees(&semantics, options))),
         ("clusters", text(&trace.clusters(&semantics, options))),
-        ("diagnose", text(&trace.diagnose(&semantics, Beside::Nothing, options))),
+        ("diagnose", text(&trace.diagnose(&semantics, AnalysisSet::default(), options))),
     ]
 }
 

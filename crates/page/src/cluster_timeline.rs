@@ -73,6 +73,7 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex, axis: Axis) -> Option<
         id: "cluster-timeline",
         title: "Clusters of ranks over time",
         caption: caption(pictures, &shown),
+        zoomed_caption: html! {},
         alt: alt(pictures, &bands, &shown),
         raster,
         palette: index.palette(of_path),

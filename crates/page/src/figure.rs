@@ -16,6 +16,8 @@ pub struct Figure {
     pub id: &'static str,
     pub title: &'static str,
     pub caption: Markup,
+    /// The caption of what takes its place where scripts run; empty if nothing does.
+    pub zoomed_caption: Markup,
     /// What the picture shows, for people who cannot see it.
     pub alt: String,
     pub raster: Raster,
@@ -64,7 +66,11 @@ impl Figure {
         let readout = format!("{}-readout", self.id);
         html! {
             figure id=(self.id) {
-                figcaption { h3 { (self.title) } p { (self.caption) } }
+                figcaption {
+                    h3 { (self.title) }
+                    p.for-still { (self.caption) }
+                    @if !self.zoomed_caption.0.is_empty() { p.for-zoomed { (self.zoomed_caption) } }
+                }
                 div.plot {
                     div.labels {
                         @for (top, label) in &self.labels {
@@ -88,7 +94,7 @@ impl Figure {
                     "Point at the picture, or focus it and use the arrow keys, to see the whole call path, the rank \
                      and the time here."
                 }
-                (self.legend)
+                div.still-legend { (self.legend) }
             }
         }
     }

@@ -1,13 +1,15 @@
 //! The headline and the findings: what costs time, where, why, and the usual remedies.
 
+use crate::Pictures;
 use crate::report_sections::{call_path, meter};
 use crate::{ranks, units};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 use ouzel::Asked;
-use ouzel::diagnose::Headline;
 use ouzel::diagnose::findings::{Confidence, Evidence, Finding, FindingKind, VariesLike};
+use ouzel::diagnose::{Headline, RunReport};
+use serde_json::json;
 
 /// Characters of a list of ranks or iterations.
 const ROOM: usize = 60;
@@ -21,7 +23,8 @@ pub fn headline(headline: &Headline) -> Markup {
 }
 
 /// The findings, largest gain first; `maps` has, by finding, pictures of similar variation over the topology.
-pub fn list(findings: &[Finding], maps: &[Option<String>], asked: &Asked) -> Markup {
+pub fn list(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Markup {
+    let (findings, maps) = (&report.findings, &pictures.maps);
     html! {
         ol.findings {
             @for (i, finding) in findings.iter().enumerate() {
@@ -40,7 +43,11 @@ pub fn list(findings: &[Finding], maps: &[Option<String>], asked: &Asked) -> Mar
                         }
                     }
                     div.what {
-                        @if is_loss { h3 { (finding.title) } (place(finding)) }
+                        @if is_loss {
+                            h3 { (finding.title) }
+                            (place(finding))
+                            @if pictures.zoomed.is_some() { (show(finding, report.run.span_ns)) }
+                        }
                         p { (finding.sentence) }
                         @if !finding.evidence.is_empty() { (evidence(finding)) }
                         @if let Some(varies) = &finding.varies_like { (variation(varies, maps.get(i))) }
@@ -79,6 +86,25 @@ fn place(finding: &Finding) -> Markup {
             span.soft { (facts.join(" · ")) }
         }
     }
+}
+
+/// A link to its part of the timeline: with the script, it is zoomed there.
+fn show(finding: &Finding, run_ns: u64) -> Markup {
+    /// Of the time of the finding, on both sides.
+    const MARGIN: u64 = 50;
+    /// A finding of most of the run is seen best in all of it.
+    const WHOLE_PERCENT: u64 = 98;
+    let (start, end) = finding.time_range_ns;
+    let length = end.saturating_sub(start);
+    let is_part = 0 < length && length < run_ns / 100 * WHOLE_PERCENT;
+    let margin = length / MARGIN;
+    let state = json!({
+        "time_ns": is_part.then(|| [start.saturating_sub(margin), end.saturating_add(margin)]),
+        "brush_ns": null,
+        "ranks": Some(&finding.ranks.ranges).filter(|ranks| !ranks.is_empty()),
+        "call_path": Some(&finding.call_path).filter(|path| !path.is_empty()),
+    });
+    html! { p.small.show { a href="#rank-timeline" data-show=(state) { "Show in the timeline" } } }
 }
 
 /// What varies like it over the topology, with a picture if there is one.

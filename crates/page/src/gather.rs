@@ -29,6 +29,7 @@ impl<'a> Pictures<'a> {
             segments: &[],
             loops: Vec::new(),
             maps: Vec::new(),
+            zoomed: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! A finished report as one self-contained HTML page with pictures.
 //!
 //! The page needs no network and no script: pictures are images inside the file, and every number is in a table or a
-//! sentence. A small script shows what is under the pointer. It reads well in light and dark, on paper and without
+//! sentence. A small script shows what is under the pointer, and puts the timeline of the viewer, which can be zoomed, in
+//! the place of its still picture: in a frame without an origin, which can reach neither the page nor the network. It reads well in light and dark, on paper and without
 //! colours. Law: text of the trace is text on the page, whatever characters it has; equal reports give equal pages,
 //! byte for byte. This crate computes nothing that is not in the report.
 #![forbid(unsafe_code)]
@@ -68,7 +69,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
     let main = html! {
         @if !is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }
         @if !report.findings.is_empty() {
-            (section("findings", "What costs time", &findings::list(&report.findings, &pictures.maps, asked)))
+            (section("findings", "What costs time", &findings::list(report, pictures, asked)))
         }
         (section("efficiencies", "How well the time was used", &report_sections::efficiencies(report)))
         @if !figures.is_empty() {
@@ -93,6 +94,9 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
     };
     let scripts = html! {
         script type="application/json" id="timeline-data" { (PreEscaped(data.json())) }
+        @if let Some(zoomed) = pictures.zoomed.as_ref().filter(|_| ranks.is_some()) {
+            script type="text/plain" id="zoomed-timeline" { (PreEscaped(zoomed)) }
+        }
         script { (PreEscaped(SCRIPT)) }
     };
     document(asked, &header, &main, &scripts)

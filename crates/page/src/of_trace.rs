@@ -1,9 +1,13 @@
 //! From a trace to the page: the report, and the pictures of the same pass.
 
 use crate::{Pictures, html};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ouzel::analyses::semantics::Semantics;
+use ouzel::analyses::timeline::{Timeline, TimelineOutput};
+use ouzel::engine::AnalysisSet;
 use ouzel::model::Definitions;
-use ouzel::{Answer, AskError, Asked, Beside, Diagnosed, Options, Trace, Variations};
+use ouzel::{Answer, AskError, Asked, Diagnosed, Options, Trace, Variations};
 use ouzel_plot::Palette;
 use ouzel_plot::fields::Solid;
 use ouzel_plot::pictures::{CorrelationViews, correlation};
@@ -22,20 +26,37 @@ pub fn of_trace(
     asked: &Asked,
     options: &Options<'_>,
 ) -> Result<Answer<String>, AskError> {
-    let answer = trace.diagnose(semantics, Beside::Pictures, options)?;
-    Ok(answer.map(|diagnosed| page(trace.definitions(), &diagnosed, asked)))
+    let mut set = AnalysisSet::default();
+    let timeline = set.add(Timeline::default());
+    #[cfg(feature = "view")]
+    let inner = ouzel_view::InnerTimeline::add_to(&mut set, trace, semantics);
+    trace.diagnose(semantics, set, options)?.try_map(|mut diagnosed| {
+        let timeline = diagnosed.beside.take(&timeline)?;
+        #[cfg(feature = "view")]
+        let zoomed = match inner {
+            Some(inner) => inner.page(trace, &options.filter, semantics, &mut diagnosed.beside)?,
+            None => None,
+        };
+        #[cfg(not(feature = "view"))]
+        let zoomed: Option<Vec<u8>> = None;
+        let zoomed = zoomed.map(|zoomed| STANDARD.encode(zoomed));
+        Ok(page(trace.definitions(), &diagnosed, (&timeline, zoomed), asked))
+    })
 }
 
-fn page(definitions: &Definitions, diagnosed: &Diagnosed, asked: &Asked) -> String {
-    let Diagnosed { material, report, classes, variations, trees, timeline } = diagnosed;
-    let Some(timeline) = timeline else {
-        unreachable!("a report beside pictures has what they are drawn from");
-    };
+fn page(
+    definitions: &Definitions,
+    diagnosed: &Diagnosed,
+    (timeline, zoomed): (&TimelineOutput, Option<String>),
+    asked: &Asked,
+) -> String {
+    let Diagnosed { material, report, classes, variations, trees, .. } = diagnosed;
     let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
     // Processes that need not share work are uneven by nature.
     if !report.run.are_unrelated() || report.segments.segments.iter().any(|segment| segment.lost_ns != 0) {
         pictures = pictures.with_segments(&report.segments, &material.phases().call_paths);
     }
+    pictures.zoomed = zoomed;
     pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();
     html(report, &pictures, asked)
 }

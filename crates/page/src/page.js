@@ -120,6 +120,29 @@
         "This browser cannot unpack the data of the picture; the tables of this page have the numbers.";
     });
   }
+  // The timeline that can be zoomed takes the place of its still picture as soon as it is there. It is a page of its own,
+  // in a frame without an origin: its script can do nothing to this page.
+  async function zoom(packed, still) {
+    const bytes = Uint8Array.from(atob(packed.textContent), (c) => c.charCodeAt(0));
+    const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const frame = document.createElement("iframe");
+    frame.className = "zoomed";
+    frame.title = "Timeline of all ranks, which can be zoomed";
+    frame.setAttribute("sandbox", "allow-scripts");
+    frame.style.height = `${Math.min(760, Math.max(300, still.querySelector(".picture").clientHeight + (still.clientWidth < 700 ? 240 : 130)))}px`;
+    addEventListener("message", ({ source, data }) => {
+      if (source === frame.contentWindow && data === "ouzel-timeline") still.classList.add("has-zoomed");
+    });
+    for (const link of document.querySelectorAll("a[data-show]")) {
+      link.addEventListener("click", () => frame.contentWindow.postMessage(JSON.parse(link.dataset.show), "*"));
+    }
+    frame.srcdoc = await new Response(unpacked).text();
+    still.querySelector(".plot").before(frame);
+  }
+  const packed = document.getElementById("zoomed-timeline");
+  // Without it, the still picture is what there is.
+  if (packed) zoom(packed, document.getElementById("rank-timeline")).catch(() => undefined);
+
   // Everything is printed, what is folded away too. Browsers that print it anyway are not disturbed.
   let opened = [];
   addEventListener("beforeprint", () => {

@@ -26,6 +26,8 @@ pub struct Pictures<'a> {
     pub loops: Vec<LoopPicture>,
     /// By finding, the text of an SVG picture of similar variation over the topology.
     pub maps: Vec<Option<String>>,
+    /// A page with the timeline that can be zoomed, compressed with gzip, as base64.
+    pub zoomed: Option<String>,
 }
 
 /// Locations that behave alike.

@@ -30,13 +30,23 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex) -> Figure {
     }
     let n_rows = rows.len() as u32;
     let height_px = (n_rows * (MAX_HEIGHT_PX / n_rows.max(1)).clamp(1, MAX_ROW_PX)).min(MAX_HEIGHT_PX);
-    let caption = html! {
-        "Each row is a rank or one of its threads, each column an instant; the colour is that of the innermost \
-         region. Work is light, MPI is red and dark. "
+    let left_out = html! {
         @if 0 < timeline.n_left_out {
             "The picture has no room for " (units::count(timeline.n_left_out)) " of the locations; numbers on this \
              page include them. "
         }
+    };
+    let zoomed_caption = html! {
+        @if pictures.zoomed.is_some() {
+            "Each row is a rank or one of its threads; a pixel shows the call path that holds most of its time. \
+             Computation is red to yellow, waiting green and blue, synchronisation purple. " (left_out)
+            br; "Zoom with Ctrl and the wheel, or drag over a stretch and double-click; the keys are behind "
+            b { "?" } ". " code { "ouzel view" } " zooms down to single calls."
+        }
+    };
+    let caption = html! {
+        "Each row is a rank or one of its threads, each column an instant; the colour is that of the innermost \
+         region. Work is light, MPI is red and dark. " (left_out)
         @if 0 < index.n_merged {
             (units::count(index.n_merged as u64)) " rarely seen call paths are drawn like their callers."
         }
@@ -45,6 +55,7 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex) -> Figure {
         id: "rank-timeline",
         title: "All ranks over time",
         caption,
+        zoomed_caption,
         alt: format!("Timeline of {n_rows} locations. The tables on the page have its numbers."),
         raster,
         palette: index.palette(|path| colour(pictures, path)),

@@ -127,6 +127,33 @@ fn the_page_can_be_read_without_seeing_it() {
 }
 
 #[test]
+fn a_timeline_that_can_be_zoomed_comes_with_its_picture_and_links() {
+    let trace = ToyTrace::new(HOSTILE);
+    let results = results(&trace);
+    let mut pictures = results.pictures(&trace);
+    pictures.zoomed = Some("H4sIAAAA".to_owned());
+    let asked = Asked::new("t", &Filter::default());
+    let (with, without) = (crate::html(&results.report, &pictures, &asked), page(&trace));
+    let (with, without) = (Html::parse_document(&with), Html::parse_document(&without));
+    assert_eq!(with.errors, Vec::<String>::new());
+    assert_eq!(text_of(&with, "script#zoomed-timeline"), "H4sIAAAA");
+    let losses = select(&with, "#findings .gain b").len();
+    let links = select(&with, "a[data-show][href='#rank-timeline']");
+    assert!(0 < losses && links.len() == losses, "{losses} losses, {} links", links.len());
+    for (link, finding) in links.iter().zip(&results.report.findings) {
+        let shown: serde_json::Value = serde_json::from_str(link.attr("data-show").unwrap()).unwrap();
+        assert_eq!(shown["ranks"].as_str().unwrap_or(""), finding.ranks.ranges);
+        let names = shown["call_path"].as_array().cloned().unwrap_or_default();
+        assert_eq!(names, finding.call_path.iter().map(|name| serde_json::json!(name)).collect::<Vec<_>>());
+    }
+    for page in [&with, &without] {
+        assert_eq!(select(page, "#rank-timeline > .plot img").len(), 1, "the still picture is there");
+        assert_eq!(select(page, "iframe").len(), 0, "only the script makes one");
+    }
+    assert_eq!(select(&without, "#zoomed-timeline, [data-show], .for-zoomed").len(), 0);
+}
+
+#[test]
 fn equal_reports_give_equal_pages() {
     let trace = ToyTrace::new(HOSTILE);
     assert_eq!(page(&trace), page(&trace));

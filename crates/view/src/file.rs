@@ -7,18 +7,17 @@ use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles, tile_of};
 use crate::run::{Answers, Ask, Refusal, Run};
 use crate::server::reply::packed;
-use crate::store::{TileStore, Wanted};
+use crate::store::Wanted;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
-use ouzel::Trace;
 use ouzel::engine::Progress;
 use ouzel::model::{Filter, units};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Where the page holds its data.
-const DATA: &str = "<!--ouzel-data-->";
+pub(crate) const DATA: &str = "<!--ouzel-data-->";
 /// More tiles of a level fit into no file.
 const MOST_TILES: usize = 1 << 20;
 /// Passes for the tiles of one level.
@@ -90,16 +89,16 @@ pub fn view_file(
     if let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) {
         let _is_whole = make_tiles(trace, store, filter);
     }
-    let (meta, status) = about(&routes, viewed, filter);
+    let (meta, mut status) = about(&routes, viewed, filter);
     let room = most_bytes.saturating_sub(ROOM_OF_STATUS + template.len() as u64);
-    let mut file = Filling { room, used: 0, parts: Vec::new(), left_out: Vec::new() };
+    let mut file = Filling::new(room, Compression::best());
     file.needed("api/meta", &meta.to_string())?;
     if let Some(store) = &viewed.tiles {
         file.needed("api/call-paths?from=0", &json!({"call_paths": store.call_paths(0)}).to_string())?;
     }
     file.answers(&routes)?;
     file.messages(viewed, &meta);
-    file.tiles(viewed, &meta, filter);
+    status["tiles"]["floor"] = file.tiles(viewed, &meta, filter).into();
     file.left_out.push(
         "answers about a part of what is shown, other metrics than time, and the exact calls of a rank; \
          `ouzel view TRACE` has them"
@@ -125,16 +124,33 @@ fn about(routes: &Routes, viewed: &Viewed, filter: &Filter) -> (Value, Value) {
 }
 
 /// The data of a file while it is put together.
-struct Filling {
+pub(crate) struct Filling {
     room: u64,
+    compression: Compression,
     used: u64,
     parts: Vec<String>,
     left_out: Vec<String>,
 }
 
 impl Filling {
+    /// Nothing yet, of at most so many bytes, with tiles so well compressed.
+    pub fn new(room: u64, compression: Compression) -> Self {
+        Filling { room, compression, used: 0, parts: Vec::new(), left_out: Vec::new() }
+    }
+
+    /// How far it is filled.
+    pub fn mark(&self) -> (u64, usize) {
+        (self.used, self.parts.len())
+    }
+
+    /// Takes out what was put in since.
+    pub fn back_to(&mut self, (used, n_parts): (u64, usize)) {
+        self.used = used;
+        self.parts.truncate(n_parts);
+    }
+
     /// Puts an answer in, if `room` is enough for it and what there is.
-    fn put(&mut self, key: &str, json: &str, room: u64) -> Result<(), u64> {
+    pub fn put(&mut self, key: &str, json: &str, room: u64) -> Result<(), u64> {
         let part = format!("{}:{}", compact(&Value::from(key).to_string()), compact(json));
         let used = self.used + part.len() as u64 + 1;
         if room < used {
@@ -186,26 +202,21 @@ impl Filling {
         }
     }
 
-    /// Whole levels, the coarsest first. Below the stored ones, each tile is a pass over the whole run.
-    fn tiles(&mut self, viewed: &Viewed, meta: &Value, filter: &Filter) {
-        let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else { return };
+    /// Whole levels, the coarsest first; the finest that is in. Below the stored ones, each tile is a pass over the whole run.
+    fn tiles(&mut self, viewed: &Viewed, meta: &Value, filter: &Filter) -> Option<u32> {
+        let (trace, store) = (viewed.run.trace()?, viewed.tiles.as_ref()?);
         let most_passes = if *filter == Filter::default() { MOST_PASSES } else { 0 };
         let known = viewed.news.known();
         let ticks = |at: usize| (meta["time_ns"][at].as_u64().unwrap_or(0) as f64 / known.bin0_ns) as u64;
-        let mut reached = None;
-        for level in (0..known.n_levels).rev() {
-            let used = (self.used, self.parts.len());
-            let keys = keys(level, (ticks(0), ticks(1)), viewed.rows.locations.len());
-            let is_stored = store.finest().is_none_or(|finest| finest <= level);
-            let has_room =
-                (is_stored || keys.len() <= most_passes) && self.level(viewed, (trace, store), &keys);
-            if !has_room {
-                self.used = used.0;
-                self.parts.truncate(used.1);
-                break;
-            }
-            reached = Some(level);
-        }
+        let finest = store.finest().unwrap_or(0);
+        let keys = |level| keys(level, (ticks(0), ticks(1)), viewed.rows.locations.len());
+        let levels = (0..known.n_levels).rev();
+        let levels = levels.take_while(|&level| finest <= level || keys(level).len() <= most_passes);
+        let reached = self.levels(levels, keys, |(level, tile, block)| {
+            let wanted = Wanted::whole(level, tile, block);
+            // A tile that nobody has is empty; one that cannot be read is the end.
+            tile_of(viewed, (trace, store), wanted, &Progress::default()).ok().map(Option::unwrap_or_default)
+        });
         match reached {
             Some(0) => {}
             Some(level) => {
@@ -215,28 +226,38 @@ impl Filling {
             }
             None => self.left_out.push("the timeline".to_owned()),
         }
+        reached
     }
 
-    /// Tiles of a level; `false` if they have no room, or cannot be read.
-    fn level(&mut self, viewed: &Viewed, of: (&Trace, &Arc<TileStore>), keys: &[TileKey]) -> bool {
-        for &(level, tile, block) in keys {
-            match tile_of(viewed, of, Wanted::whole(level, tile, block), &Progress::default()) {
-                Ok(Some(bytes)) => {
-                    let key = format!("api/tile?level={level}&tile={tile}&block={block}");
-                    let text = format!("\"{}\"", BASE64.encode(packed(&bytes, Compression::best())));
-                    if self.put(&key, &text, self.room).is_err() {
-                        return false;
-                    }
-                }
-                Ok(None) => {}
-                Err(_) => return false,
+    /// Whole levels in this order, until one has no room, or a tile of it cannot be had; the last one that is in.
+    pub fn levels(
+        &mut self,
+        levels: impl Iterator<Item = u32>,
+        keys: impl Fn(u32) -> Vec<TileKey>,
+        tile: impl Fn(TileKey) -> Option<Vec<u8>>,
+    ) -> Option<u32> {
+        let mut reached = None;
+        for level in levels {
+            let before = self.mark();
+            if !keys(level).into_iter().all(|key| self.tile(key, tile(key))) {
+                self.back_to(before);
+                break;
             }
+            reached = Some(level);
         }
-        true
+        reached
+    }
+
+    /// A tile, if there is room for it; an empty one needs none.
+    fn tile(&mut self, (level, tile, block): TileKey, bytes: Option<Vec<u8>>) -> bool {
+        let Some(bytes) = bytes else { return false };
+        let key = format!("api/tile?level={level}&tile={tile}&block={block}");
+        let text = format!("\"{}\"", BASE64.encode(packed(&bytes, self.compression)));
+        bytes.is_empty() || self.put(&key, &text, self.room).is_ok()
     }
 
     /// The object of all answers, the status with what is left out as the last one.
-    fn closed(&mut self, mut status: Value) -> String {
+    pub fn closed(&mut self, mut status: Value) -> String {
         let left_out = self.left_out.iter().map(|what| {
             json!({"level": "low", "code": "left-out", "message": format!("Not in this file: {what}."), "count": 1})
         });
@@ -249,10 +270,10 @@ impl Filling {
 }
 
 /// Level, number along time, and block of rows.
-type TileKey = (u32, u64, usize);
+pub(crate) type TileKey = (u32, u64, usize);
 
 /// The tiles of a level between two times.
-fn keys(level: u32, (from, to): (u64, u64), n_rows: usize) -> Vec<TileKey> {
+pub(crate) fn keys(level: u32, (from, to): (u64, u64), n_rows: usize) -> Vec<TileKey> {
     let tile_at = |tick: u64| (tick >> level) / TILE_BINS as u64;
     let tiles = tile_at(from)..=tile_at(to);
     tiles
@@ -291,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_part_without_room_is_not_put_in() {
-        let mut file = Filling { room: 20, used: 0, parts: Vec::new(), left_out: Vec::new() };
+        let mut file = Filling::new(20, Compression::fast());
         assert_eq!(file.put("a", "[1]", 20), Ok(()));
         assert_eq!(file.put("b", "\"0123456789\"", 20), Err(25));
         assert_eq!(

@@ -15,6 +15,7 @@ mod cache;
 mod exact;
 mod file;
 mod fine;
+mod inner;
 mod kept;
 mod messages;
 mod meta;
@@ -27,6 +28,7 @@ mod server;
 mod store;
 
 pub use file::{FileError, ViewFile, view_file};
+pub use inner::InnerTimeline;
 pub use run::{Answers, Ask, AskedPart, Refusal, Run};
 pub use server::{Listen, Settings};
 

@@ -6,7 +6,7 @@ use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Region, Region
 use ouzel_plot::colour::{self, Colour};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bins of a tile.
 pub(crate) const TILE_BINS: usize = 256;
@@ -106,20 +106,65 @@ fn kind(kind: LocationKind) -> &'static str {
     }
 }
 
+/// Names and colours of the kinds of time.
+fn categories() -> Vec<Value> {
+    let category = |at| {
+        let (light, dark): (Colour, Colour) = colours(at);
+        json!({"name": CATEGORIES[at], "colour_light": light.css(), "colour_dark": dark.css()})
+    };
+    (0..CATEGORIES.len()).map(category).collect()
+}
+
+/// The document about a timeline that answers no questions, with the regions that it shows.
+pub(crate) fn of_timeline(
+    trace: &ouzel::Trace,
+    semantics: &Semantics,
+    rows: &Rows,
+    shown: &BTreeSet<RegionId>,
+    (time_ns, tiles): (&Value, &Value),
+) -> Value {
+    let definitions = trace.definitions();
+    let classes = semantics.classes(definitions);
+    let regions: Vec<MetaRegion<'_>> =
+        shown.iter().map(|&id| region(id.index(), definitions.region(id), classes[id.index()])).collect();
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "name": trace.path().display().to_string(),
+        "format": trace.format().as_str(),
+        "time_ns": time_ns,
+        "n_locations": rows.locations.len(),
+        "locations": locations(definitions, rows),
+        "regions": regions,
+        "categories": categories(),
+        "tiles": tiles,
+        "abilities": {
+            "questions": false, "messages": false, "collectives": false, "counters": false, "topology": false,
+            "profile_only": false, "waits": false, "iterations": false,
+        },
+    })
+}
+
+/// The rows, as columns.
+fn locations(definitions: &Definitions, rows: &Rows) -> Value {
+    let parents = rows.parents(definitions);
+    let of_rows = || rows.locations.iter().map(|&id| definitions.location(id));
+    json!({
+        "id": steps(of_rows().map(|location| Some(location.native_id))),
+        "rank": steps(of_rows().map(|location| location.rank.map(|rank| u64::from(rank.0)))),
+        "name": of_rows().map(|location| &*location.name).collect::<Vec<_>>(),
+        "kind": of_rows().map(|location| kind(location.kind)).collect::<Vec<_>>(),
+        "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
+    })
+}
+
 /// The document about a run; `tiles` is what is known of them, `end_ns` the end of the run as far as known.
 pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Value) -> Value {
-    let categories: Vec<Value> = (0..CATEGORIES.len())
-        .map(|at| {
-            let (light, dark) = colours(at);
-            json!({"name": CATEGORIES[at], "colour_light": light.css(), "colour_dark": dark.css()})
-        })
-        .collect();
     let names: Vec<String> = all.iter().map(|run| run.path().display().to_string()).collect();
     let mut meta = json!({
         "version": env!("CARGO_PKG_VERSION"),
         "name": run.path().display().to_string(),
         "time_ns": [0, end_ns],
-        "categories": categories,
+        "categories": categories(),
         "tiles": tiles,
         "runs": names,
     });
@@ -150,15 +195,6 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
 fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
     let definitions = trace.definitions();
     let classes = Semantics::default().classes(definitions);
-    let parents = rows.parents(definitions);
-    let of_rows = || rows.locations.iter().map(|&id| definitions.location(id));
-    let locations = json!({
-        "id": steps(of_rows().map(|location| Some(location.native_id))),
-        "rank": steps(of_rows().map(|location| location.rank.map(|rank| u64::from(rank.0)))),
-        "name": of_rows().map(|location| &*location.name).collect::<Vec<_>>(),
-        "kind": of_rows().map(|location| kind(location.kind)).collect::<Vec<_>>(),
-        "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
-    });
     let regions: Vec<MetaRegion<'_>> = definitions
         .regions
         .iter()
@@ -180,7 +216,7 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         "fingerprint": trace.fingerprint().to_string(),
         "n_locations": definitions.locations.len(),
         "n_events": n_events,
-        "locations": locations,
+        "locations": locations(definitions, rows),
         "regions": regions,
         "abilities": {
             "messages": has_ranks, "collectives": has_ranks,

@@ -318,7 +318,7 @@ impl TileStore {
 }
 
 /// Levels of a run until `end`: the coarsest is one tile.
-fn n_levels(end: Ticks) -> u32 {
+pub(crate) fn n_levels(end: Ticks) -> u32 {
     (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1
 }
 

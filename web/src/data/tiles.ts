@@ -74,10 +74,10 @@ export class TileStore {
     return this.meta.tiles.bin0_ns * 2 ** level;
   }
 
-  /** The finest level whose bins are at least `ns` long. */
+  /** The finest level that there is, whose bins are at least `ns` long. */
   levelFor(ns: number): number {
     const level = Math.ceil(Math.log2(ns / this.meta.tiles.bin0_ns) - 1e-9);
-    return Math.min(this.coarsest, Math.max(0, level));
+    return Math.min(this.coarsest, Math.max(this.meta.tiles.floor ?? 0, level));
   }
 
   nTiles(level: number): number {

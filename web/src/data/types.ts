@@ -42,7 +42,8 @@ export interface Meta {
   locations: Location[];
   regions: Region[];
   categories: Category[];
-  tiles: { bins: number; rows: number; n_levels: number; bin0_ns: number };
+  /** `floor`: finer levels than this are not to be had. */
+  tiles: { bins: number; rows: number; n_levels: number; bin0_ns: number; floor?: number };
   abilities: Record<string, boolean>;
   runs?: string[];
 }
@@ -55,7 +56,7 @@ export interface SentMeta extends Omit<Meta, "locations"> {
 export interface Status {
   generation: number;
   /** What is known of the tiles; `bin0_ns` and `n_levels` may change while the trace is read. */
-  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; blocks?: number[]; finest?: number };
+  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; floor?: number; blocks?: number[]; finest?: number };
   time_ns?: [Ns, Ns];
   call_paths_known: number;
   report?: string;

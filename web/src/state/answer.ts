@@ -31,8 +31,9 @@ const FIRST_PICTURE_MS = 1500;
  * The answer to a question; asked anew when it changes, and the earlier request is then cancelled. The earlier answer
  * stays until the new one is there. With `selection` absent the question is about the present selection; `null` asks nothing.
  */
-export function useAnswer<T>(question: string | null, options: Record<string, unknown> = {}, selection?: Selection, run?: number, others?: number[]): Answer<T> {
+export function useAnswer<T>(wanted: string | null, options: Record<string, unknown> = {}, selection?: Selection, run?: number, others?: number[]): Answer<T> {
   const store = useStore();
+  const question = store.asks ? wanted : null;
   const full: Question = { question: question ?? "", options, selection: selection ?? store.selection.value, ...(run === undefined ? {} : { run }), ...(others === undefined ? {} : { others }) };
   const key = canonical(full);
   const [answer, setAnswer] = useState<Answer<T> & { of: string }>({ data: null, error: null, loading: true, of: key });

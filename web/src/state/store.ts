@@ -56,7 +56,7 @@ export class Store {
     this.meta = meta;
     this.pending = pending;
     this.state = state ?? signal(fromHash(location.hash));
-    this.wantsReport = signal((meta.n_events ?? 0) <= MAX_EVENTS_UNASKED);
+    this.wantsReport = signal(this.asks && (meta.n_events ?? 0) <= MAX_EVENTS_UNASKED);
     this.paths = new CallPaths(meta);
     this.tiles = new TileStore(source, meta);
     this.tiles.onError = (error) => this.report(error);
@@ -73,6 +73,11 @@ export class Store {
   /** A profile has no time line: no tiles, no calls, no findings of a trace. */
   get profileOnly(): boolean {
     return this.meta.abilities["profile_only"] === true;
+  }
+
+  /** Whether questions have answers. Inside of a report there is the timeline alone. */
+  get asks(): boolean {
+    return this.meta.abilities["questions"] !== false;
   }
 
   /** The range of time shown. */
@@ -190,7 +195,7 @@ export class Store {
     const { meta } = this;
     if (time_ns) meta.time_ns = time_ns;
     const known = meta.tiles;
-    meta.tiles = { ...known, bin0_ns: tiles.bin0_ns ?? known.bin0_ns, n_levels: tiles.n_levels ?? known.n_levels };
+    meta.tiles = { ...known, bin0_ns: tiles.bin0_ns ?? known.bin0_ns, n_levels: tiles.n_levels ?? known.n_levels, floor: tiles.floor ?? 0 };
     // Tiles of other bins are other pictures.
     if (meta.tiles.bin0_ns !== known.bin0_ns) this.tiles.forget();
     this.tiles.onArrival();

@@ -167,13 +167,16 @@ class Hands {
   zoom = (): void => zoomToSelection(this.view);
 
   wheel = (event: WheelEvent): void => {
-    event.preventDefault();
     const { view } = this;
     const unit = event.deltaMode === 1 ? 16 : 1;
+    const isVertical = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.deltaX === 0;
+    // Inside of a report, whose page scrolls when there are no further rows.
+    if (isVertical && !view.store.asks && view.scrolled(event.deltaY * unit) === view.scroll.value) return;
+    event.preventDefault();
     if (event.ctrlKey || event.metaKey) return zoomAt(view, Math.exp(0.004 * event.deltaY * unit), event.offsetX - GUTTER);
     const along = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
     if (along !== 0) pan(view, (along * unit) / view.width);
-    if (!event.shiftKey) view.scroll.value = Math.max(0, Math.min(view.maxScroll, view.scroll.value + event.deltaY * unit));
+    if (!event.shiftKey) view.scroll.value = view.scrolled(event.deltaY * unit);
   };
 
   private label(y: number): void {
@@ -186,6 +189,7 @@ class Hands {
     }
     const rank = row ? this.view.store.meta.locations[row.row]?.rank : null;
     const { expanded } = this.view.store.state.value;
+    if (!this.view.store.asks) return;
     if (rank !== null && rank !== undefined) this.view.store.set({ expanded: expanded === rank ? null : rank });
   }
 

@@ -107,6 +107,11 @@ export class TimelineView {
     return Math.max(0, heightOf(this.rows) - this.height);
   }
 
+  /** Where the rows are after they move by some pixels. */
+  scrolled(by: number): number {
+    return Math.max(0, Math.min(this.maxScroll, this.scroll.value + by));
+  }
+
   /** Whether everything in view is drawn in full detail. */
   get settled(): boolean {
     if (this.store.profileOnly) return true;

@@ -26,11 +26,9 @@ impl Default for Timeline {
     }
 }
 
-impl Question for Timeline {
-    type Analysis = TimelineFold;
-    type Output = TimelineOutput;
-
-    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<TimelineFold> {
+impl Timeline {
+    /// For each location whether it has a row, and of how many peers one has.
+    pub fn rows(&self, cx: &SelectionCx<'_>) -> (Vec<bool>, usize) {
         let most = self.most_rows;
         let peers = PeerGroups::new(cx);
         let sizes = || peers.groups().iter().map(|group| group.members.len());
@@ -43,6 +41,16 @@ impl Question for Timeline {
         for member in peers.groups().iter().flat_map(|group| group.members.iter().step_by(one_of)) {
             chosen[member.index()] = true;
         }
+        (chosen, one_of)
+    }
+}
+
+impl Question for Timeline {
+    type Analysis = TimelineFold;
+    type Output = TimelineOutput;
+
+    fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<TimelineFold> {
+        let (chosen, one_of) = self.rows(cx);
         let declared = cx.definitions.clock.declared_length.filter(|_| cx.selection.window.is_none());
         let finest = declared.map_or(self.finest, Spacing::before_run_of);
         Arc::new(TimelineFold { chosen, one_of: one_of as u64, finest })

@@ -1,4 +1,4 @@
-//! `ouzel view -o`: one file with the page and its data.
+//! `ouzel view -o`: one file with the page and its data; and the timeline of the viewer in the page of a report.
 
 use crate::run::{Ran, Scratch, command, json};
 use std::fs;
@@ -47,4 +47,33 @@ fn a_view_is_a_file_like_others() {
     {
         assert_eq!(viewed(&dist, words).code, Some(64), "{words:?}");
     }
+}
+
+#[test]
+fn a_report_has_the_timeline_of_the_viewer_if_the_program_has_its_page() {
+    let scratch = Scratch::new("report-zoomed");
+    let trace = scratch.copied("pmpi-jacobi");
+    let dist = scratch.0.join("dist");
+    fs::create_dir(&dist).unwrap();
+    let page = |name: &str, words: &[&str]| {
+        let file = scratch.0.join(name);
+        let output = command()
+            .arg("report")
+            .args([&trace, Path::new("-o"), &file])
+            .args(words)
+            .env("OUZEL_VIEW_DIST", &dist)
+            .output()
+            .expect("the binary is there");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        fs::read_to_string(file).unwrap()
+    };
+    let without = page("without.html", &[]);
+    assert!(!without.contains("id=\"zoomed-timeline\"") && !without.contains("data-show=\""));
+    fs::write(dist.join("standalone.html"), "<html><!--ouzel-data--></html>").unwrap();
+    let with = page("with.html", &[]);
+    assert!(with.contains("id=\"zoomed-timeline\""));
+    assert!(with.len() < without.len() + 400_000, "{} and {} bytes", without.len(), with.len());
+    // Whoever makes it, and however many at once.
+    assert!(with == page("jobs.html", &["--jobs", "1"]));
+    assert!(with != page("part.html", &["--ranks", "0-1"]));
 }

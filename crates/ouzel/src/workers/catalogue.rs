@@ -22,6 +22,7 @@ use ouzel_analyses::timeline::TimelineFold;
 use ouzel_context_tree::ContextTreesFold;
 use ouzel_efficiency::device::DeviceFold;
 use ouzel_engine::Catalogue;
+use ouzel_tiles::Tiles;
 use ouzel_waits::accelerators::{Accelerators, KernelsFold};
 use ouzel_waits::{WaitRecords, Waits};
 
@@ -50,6 +51,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<CallPathProfile>();
     catalogue.add::<SamplePeriods>();
     catalogue.add::<SeverityCube>();
+    catalogue.add::<Tiles>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();
     catalogue.add::<Waits>();
@@ -87,7 +89,7 @@ mod tests {
     #[test]
     fn no_analysis_is_forgotten() {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let n_analyses = ["analyses", "context-tree", "efficiency", "waits"]
+        let n_analyses = ["analyses", "context-tree", "efficiency", "tiles", "waits"]
             .map(|name| n_analyses(&crates.join(name).join("src")));
         assert_eq!(catalogue().names().count(), n_analyses.iter().sum::<usize>());
     }

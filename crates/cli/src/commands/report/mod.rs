@@ -14,7 +14,7 @@ use crate::found::{Either, Found};
 use crate::profile_session::ProfileSession;
 use crate::session::outcome;
 use clap::Args;
-use ouzel::Beside;
+use ouzel::engine::AnalysisSet;
 
 pub const COMMAND: Command = Command::about_a_run::<ReportArgs>("report", &[Need::Calls.always()]);
 
@@ -67,7 +67,8 @@ fn run(common: &Common, args: &ReportArgs) -> anyhow::Result<Outcome> {
         session.write_text(&answer.output)?;
         return Ok(outcome(&answer.notices));
     }
-    let answer = session.answer(|trace, options| trace.diagnose(&semantics, Beside::Nothing, options))?;
+    let answer =
+        session.answer(|trace, options| trace.diagnose(&semantics, AnalysisSet::default(), options))?;
     if let Some(session) = instead(&mut found, common, answer.coverage.events_read) {
         return profile::run(&session, &args.rules);
     }
