@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
 
 const run = promisify(execFile);
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
@@ -183,6 +184,11 @@ export async function serve({ program, trace, rename, port = 0 }) {
       const ns = meta.tiles.bin0_ns * 2 ** Number(q.level);
       const rows = truth.rows.map((_, i) => i).slice(64 * q.block, 64 * q.block + 64);
       return picture(truth, rows, Array.from({ length: 256 }, (_, i) => [(256 * q.tile + i) * ns, (256 * q.tile + i + 1) * ns]), q.shares === "1");
+    },
+    tiles: (q) => {
+      const parts = q.at.split(",").map((place) => place.split(".").map(Number)).map(([tile, block]) => gzipSync(routes.tile({ level: q.level, tile, block })));
+      const length = (part) => { const bytes = Buffer.alloc(4); bytes.writeUInt32LE(part.length); return bytes; };
+      return Buffer.concat(parts.flatMap((part) => [length(part), part]));
     },
     exact: (q) => {
       const [first, last] = q.rows.split("-").map(Number);

@@ -9,7 +9,7 @@ use crate::meta::{self, Rows};
 use crate::news::News;
 use crate::query::Query;
 use crate::run::{Answers, Ask, Refusal, Run};
-use crate::server::reply::{Reply, packed};
+use crate::server::reply::{PACKED_INSIDE, Reply, packed};
 use crate::store::{Parts, TileStore, Wanted};
 use flate2::Compression;
 use hyper::StatusCode;
@@ -25,6 +25,9 @@ use std::time::Duration;
 
 /// More messages than these are no arrows: nobody could tell them apart.
 pub(crate) const MAX_ARROWS: u64 = 2000;
+
+/// Most tiles of one answer: those of a screen come in two or three, which different threads make.
+const MAX_TILES_AT_ONCE: usize = 16;
 
 /// Most bytes of answers that are kept: some hundred of the usual size.
 const ANSWERS_BYTES: usize = 64 << 20;
@@ -118,6 +121,7 @@ impl Routes {
             "api/meta" => self.viewed(query).map(|viewed| Reply::json(&self.meta(viewed))),
             "api/status" => self.viewed(query).map(|viewed| Reply::json(&viewed.news.now())),
             "api/tile" => self.tile(query, progress),
+            "api/tiles" => self.tiles(query, progress),
             "api/call-paths" => self.call_paths(query),
             "api/messages" => self.messages(query, progress),
             "api/ask" => self.ask(&request.body, progress),
@@ -136,25 +140,10 @@ impl Routes {
             _ => Parts::PathsAndShares,
         };
         let known = query.number("known", Some(0))?;
-        let viewed = self.viewed(query)?;
-        let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else {
-            return Err("a profile has no times".to_owned());
-        };
         let (Ok(level), Ok(block)) = (u32::try_from(level), usize::try_from(block)) else {
             return Ok(Reply::status(StatusCode::NO_CONTENT));
         };
-        let wanted = Wanted { level, tile, block, parts, known };
-        let made = || match tile_of(viewed, (trace, store), wanted, progress) {
-            Ok(Some(bytes)) => Ok(packed(&bytes, Compression::fast())),
-            Ok(None) => Err(None),
-            Err(error) => Err(Some(error)),
-        };
-        let stays = viewed.news.known().is_complete && known == 0;
-        let found = match stays {
-            true => self.tiles.answer(format!("{:?} {wanted:?}", query.text("run")), made),
-            false => made().map(Arc::from),
-        };
-        Ok(match found {
+        Ok(match self.packed_tile(query, Wanted { level, tile, block, parts, known }, progress)? {
             Ok(bytes) => {
                 let reply =
                     Reply { is_packed: true, ..Reply::of("application/octet-stream", bytes.to_vec()) };
@@ -163,6 +152,57 @@ impl Routes {
             }
             Err(None) => Reply::status(StatusCode::NO_CONTENT),
             Err(Some(error)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error),
+        })
+    }
+
+    /// Several tiles of a level: of each its length, and what is compressed; 0 if it is not known yet.
+    fn tiles(&self, query: Query<'_>, progress: &Progress) -> Result<Reply, String> {
+        let level = u32::try_from(query.number("level", None)?).map_err(|_| "there is no such level")?;
+        let places = query.text("at").ok_or("at is missing")?;
+        let mut bytes = Vec::new();
+        for (n, place) in places.split(',').enumerate() {
+            let numbers = place
+                .split_once('.')
+                .and_then(|(tile, block)| Some((tile.parse::<u64>().ok()?, block.parse::<usize>().ok()?)));
+            let (tile, block) = numbers.ok_or_else(|| format!("no tile and block: {place:?}"))?;
+            if MAX_TILES_AT_ONCE <= n {
+                return Err(format!("more than {MAX_TILES_AT_ONCE} tiles at once"));
+            }
+            let wanted = Wanted { level, tile, block, parts: Parts::Paths, known: 0 };
+            let found = match self.packed_tile(query, wanted, progress)? {
+                Err(Some(error)) => return Ok(Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &error)),
+                Ok(found) => Some(found),
+                Err(None) => None,
+            };
+            let found = found.as_deref().unwrap_or_default();
+            bytes.extend((found.len() as u32).to_le_bytes());
+            bytes.extend(found);
+        }
+        let reply = Reply::of(PACKED_INSIDE, bytes);
+        Ok(if query.text("g").is_some() { reply.forever() } else { reply })
+    }
+
+    /// A tile compressed with gzip, made once if it does not change any more. Inside, why there is none: `None` if it is
+    /// not known yet, or why events cannot be read.
+    fn packed_tile(
+        &self,
+        query: Query<'_>,
+        wanted: Wanted,
+        progress: &Progress,
+    ) -> Result<Result<Arc<[u8]>, Option<String>>, String> {
+        let viewed = self.viewed(query)?;
+        let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) else {
+            return Err("a profile has no times".to_owned());
+        };
+        let made = || match tile_of(viewed, (trace, store), wanted, progress) {
+            Ok(Some(bytes)) => Ok(packed(&bytes, Compression::fast())),
+            Ok(None) => Err(None),
+            Err(error) => Err(Some(error)),
+        };
+        let stays = viewed.news.known().is_complete && wanted.known == 0;
+        Ok(match stays {
+            true => self.tiles.answer(format!("{:?} {wanted:?}", query.text("run")), made),
+            false => made().map(Arc::from),
         })
     }
 

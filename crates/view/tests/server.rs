@@ -187,6 +187,26 @@ fn the_timeline_is_complete_after_the_pass() {
         served.request("GET", &format!("/TOKEN/api/tile?level={top}&tile=0&block=0&shares=1"), "", "");
     assert!(with_shares.starts_with(&tile) && with_shares.len() == 8 + n_bins * 8);
     assert_eq!(served.status("GET", "/TOKEN/api/tile?level=0&tile=0&block=999", "", ""), 204);
+    // Several at once are the same, each compressed by itself; what is not there is empty.
+    let (head, parts) = served.request(
+        "GET",
+        &format!("/TOKEN/api/tiles?g=9&level={top}&at=0.0,0.999"),
+        "Accept-Encoding: gzip\r\n",
+        "",
+    );
+    assert!(head.contains("immutable") && !head.contains("content-encoding"), "{head}");
+    let length = 4 + packed.len();
+    assert_eq!(parts[..4], u32::try_from(packed.len()).unwrap().to_le_bytes());
+    assert!(parts[4..length] == packed && parts[length..] == [0; 4]);
+    let many = vec!["0.0"; 17].join(",");
+    for at in ["", "0", "0.", "0.0,", "x.0", "0.-1", &many] {
+        assert_eq!(
+            served.status("GET", &format!("/TOKEN/api/tiles?level={top}&at={at}"), "", ""),
+            400,
+            "{at}"
+        );
+    }
+    assert_eq!(served.status("GET", "/TOKEN/api/tiles?at=0.0", "", ""), 400);
     served.end();
 }
 

@@ -75,7 +75,7 @@ function bytes(base64: string): ArrayBuffer {
 }
 
 /** Tiles that are compressed, and others, as they were. */
-function unpacked(content: ArrayBuffer): Promise<ArrayBuffer> {
+export function unpacked(content: ArrayBuffer): Promise<ArrayBuffer> {
   const [first, second] = new Uint8Array(content, 0, 2);
   if (first !== 0x1f || second !== 0x8b) return Promise.resolve(content);
   return new Response(new Blob([content]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();

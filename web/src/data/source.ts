@@ -12,6 +12,8 @@ export interface TilePart {
   generation: number;
   shares: boolean;
   known: bigint;
+  /** Whether it may take long: it is then asked for by itself. */
+  slow: boolean;
 }
 
 /** A picture of exact bins: `columns` of them from `from` to `to`, of rows `rows[0]` to `rows[1]`, ends included. */

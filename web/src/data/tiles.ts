@@ -164,7 +164,7 @@ export class TileStore {
     try {
       // A row does not change once it is there, but where it is refined in the end.
       const before = held.shares || this.complete ? null : held.bins;
-      const part: TilePart = { generation, shares: held.shares, known: before ? knownRows(before) : 0n };
+      const part: TilePart = { generation, shares: held.shares, known: before ? knownRows(before) : 0n, slow: this.complete && held.level < this.finest };
       const bytes = await this.source.tile(held, part, abort.signal);
       if (held.abort !== abort) return;
       if (bytes) {

@@ -1,6 +1,7 @@
 // Figures of the viewer for `cargo xtask bench view`, as one line of JSON: node measure.mjs OUZEL TRACE CACHE
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 import { FLAGS, started } from "./browser.mjs";
 
@@ -8,6 +9,8 @@ const [program, trace, cache] = process.argv.slice(2);
 const FRAMES = 200;
 const ROUNDS = 20;
 const WIDTH = 1600;
+/** Tiles of one request. */
+const TOGETHER = 16;
 /** A pass over 10⁹ events takes minutes; a server that does not come to its end must not hold the bench. */
 const MOST_MS = 30 * 60 * 1000;
 
@@ -41,18 +44,29 @@ async function complete(server) {
   }
 }
 
-/** All tiles of the whole run at one bin a pixel or finer, row after row, as the page asks for them; milliseconds. */
+/** Bytes of all parts, which have their length before them. */
+function unpacked(bytes) {
+  const view = new DataView(bytes);
+  let sum = 0;
+  for (let at = 0; at < bytes.byteLength; at += 4 + view.getUint32(at, true)) {
+    const length = view.getUint32(at, true);
+    if (length !== 0) sum += gunzipSync(new Uint8Array(bytes, at + 4, length)).length;
+  }
+  return sum;
+}
+
+/** All tiles of the whole run at one bin a pixel or finer, as the page asks for them; milliseconds until they are unpacked. */
 async function fullView(server, { tiles, locations }, status) {
   const bins = 256;
   const level = Math.max(0, status.tiles.n_levels - 1 - Math.ceil(Math.log2(WIDTH / bins)));
   const nTiles = Math.ceil(status.time_ns[1] / status.tiles.bin0_ns / 2 ** level / bins);
   const nBlocks = Math.ceil(Math.min(locations, 256) / tiles.rows);
+  const places = Array.from({ length: nBlocks * nTiles }, (_, i) => `${i % nTiles}.${Math.floor(i / nTiles)}`);
+  const size = Math.ceil(places.length / Math.ceil(places.length / TOGETHER));
+  const groups = Array.from({ length: Math.ceil(places.length / size) }, (_, i) => places.slice(i * size, (i + 1) * size));
   const begin = now();
-  let bytes = 0;
-  for (let block = 0; block < nBlocks; block += 1) {
-    const row = Array.from({ length: nTiles }, (_, tile) => fetch(`${server.url}api/tile?level=${level}&tile=${tile}&block=${block}`));
-    for (const answer of await Promise.all(row)) bytes += (await answer.arrayBuffer()).byteLength;
-  }
+  const answers = groups.map(async (group) => unpacked(await (await fetch(`${server.url}api/tiles?level=${level}&at=${group.join(",")}`)).arrayBuffer()));
+  const bytes = (await Promise.all(answers)).reduce((sum, each) => sum + each, 0);
   return { ms: now() - begin, bytes };
 }
 

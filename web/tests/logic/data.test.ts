@@ -1,3 +1,5 @@
+import { gzipSync } from "node:zlib";
+import { HttpSource, partsOf, type Transport } from "../../src/data/http.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CallPaths, NOTHING } from "../../src/data/paths.ts";
@@ -109,7 +111,7 @@ test("while the trace is read, only new rows are asked for, and shares only when
   rows = [[1, 1, 1, 1], [2, 2, 2, 2]];
   [store.blocks, store.finest] = [[2], 2];
   await look();
-  assert.deepEqual(asked, [{ generation: 2, shares: false, known: 0n }, { generation: 4, shares: false, known: 1n }]);
+  assert.deepEqual(asked, [{ generation: 2, shares: false, known: 0n, slow: false }, { generation: 4, shares: false, known: 1n, slow: false }]);
   assert.deepEqual([...(store.get(key)?.paths ?? [])], [1, 1, 1, 1, 2, 2, 2, 2]);
   store.complete = true;
   await look();
@@ -118,7 +120,7 @@ test("while the trace is read, only new rows are asked for, and shares only when
   store.wantShares(key);
   store.wantShares(key);
   await look();
-  assert.deepEqual(asked.slice(2), [{ generation: 4, shares: true, known: 0n }]);
+  assert.deepEqual(asked.slice(2), [{ generation: 4, shares: true, known: 0n, slow: false }]);
   assert.deepEqual(store.binAt(2, 0, 0)?.shares, [1, 0, 0, 0, 0]);
 });
 
@@ -157,4 +159,63 @@ test("runs are aligned at the borders of iterations and segments, and straight b
   assert.deepEqual([10, 20, 35, 50].map(byName), [5, 30, 35, 40]);
   // What would run backwards is left out.
   assert.equal(aligned([[10, 50], [20, 40], [30, 60]], [100, 100])(20), 55);
+});
+
+/** Answers as the server does: of each tile its place in words, and nothing for block 9. */
+function answering(asked: string[]): Transport {
+  return async (path, { signal }) => {
+    asked.push(path);
+    signal?.throwIfAborted();
+    const places = new URL(path, "http://x").searchParams.get("at")?.split(",") ?? [];
+    const parts = places.flatMap((place) => {
+      const part = place.endsWith(".9") ? Buffer.alloc(0) : gzipSync(place);
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(part.length);
+      return [length, part];
+    });
+    return new Response(new Uint8Array(Buffer.concat(parts)));
+  };
+}
+
+const PART = { generation: 3, shares: false, known: 0n, slow: false };
+
+test("tiles of a picture come in few requests, and each to who asked for it", async () => {
+  const asked: string[] = [];
+  const source = new HttpSource(answering(asked));
+  const keys = Array.from({ length: 20 }, (_, tile) => ({ level: tile < 2 ? 8 : 5, tile, block: tile === 7 ? 9 : 1 }));
+  const got = await Promise.all(keys.map((key) => source.tile(key, PART)));
+  const words = got.map((bytes) => bytes && new TextDecoder().decode(bytes));
+  assert.deepEqual(words, keys.map(({ tile, block }) => (block === 9 ? null : `${tile}.${block}`)));
+  assert.deepEqual(asked.map((path) => [/level=(\d+)/.exec(path)?.[1], path.split(",").length]), [["8", 2], ["5", 9], ["5", 9]]);
+});
+
+test("what nobody wants any more is not asked for, and does not stop the rest", async () => {
+  const asked: string[] = [];
+  const source = new HttpSource(answering(asked));
+  const [one, all] = [new AbortController(), new AbortController()];
+  const kept = source.tile({ level: 5, tile: 1, block: 0 }, PART);
+  const gone = source.tile({ level: 5, tile: 2, block: 0 }, PART, one.signal);
+  const lost = source.tile({ level: 6, tile: 3, block: 0 }, PART, all.signal);
+  one.abort();
+  all.abort();
+  await assert.rejects(gone, { name: "AbortError" });
+  await assert.rejects(lost, { name: "AbortError" });
+  assert.equal(new TextDecoder().decode((await kept) ?? undefined), "1.0");
+  assert.deepEqual(asked.map((path) => path.split("?")[0]), ["api/tiles"]);
+  assert.match(asked[0] ?? "", /at=1\.0$/);
+});
+
+test("what is slow, has shares or is known in part is asked for by itself", async () => {
+  const asked: string[] = [];
+  const source = new HttpSource(answering(asked));
+  const key = { level: 5, tile: 1, block: 0 };
+  await Promise.all([{ shares: true }, { known: 5n }, { slow: true }].map((part) => source.tile(key, { ...PART, ...part })));
+  assert.deepEqual(asked, ["&shares=1", "&known=5", ""].map((rest) => `api/tile?g=3&level=5&tile=1&block=0${rest}`));
+});
+
+test("parts that do not fit their bytes are an error", () => {
+  const parts = new Uint8Array([2, 0, 0, 0, 7, 8, 0, 0, 0, 0]).buffer;
+  assert.deepEqual(partsOf(parts, 2).map((part) => part && [...new Uint8Array(part)]), [[7, 8], null]);
+  for (const n of [1, 3]) assert.throws(() => partsOf(parts, n));
+  assert.throws(() => partsOf(parts.slice(0, 5), 1));
 });

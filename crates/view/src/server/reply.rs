@@ -23,6 +23,9 @@ const ALWAYS: [(&str, &str); 6] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
+/// The type of answers whose parts are compressed.
+pub(crate) const PACKED_INSIDE: &str = "application/octet-stream; parts=gzip";
+
 /// Smaller answers are not compressed: they fit into one packet.
 const PACKED_FROM_BYTES: usize = 1 << 10;
 
@@ -89,7 +92,7 @@ impl Reply {
 
     /// The same, compressed if that is worth it.
     pub fn packed(self) -> Self {
-        if self.is_packed || self.bytes.len() < PACKED_FROM_BYTES {
+        if self.is_packed || self.content_type == PACKED_INSIDE || self.bytes.len() < PACKED_FROM_BYTES {
             return self;
         }
         Reply { bytes: packed(&self.bytes, Compression::fast()), is_packed: true, ..self }
