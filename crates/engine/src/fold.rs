@@ -573,9 +573,10 @@ fn uncertain_calls(kind: LocationKind, completes: bool) -> Notice {
         LocationKind::Metric => "metric sources",
         LocationKind::Unknown => "locations of unknown kind",
     };
-    let which = if completes { "unrecorded calls" } else { "calls" };
+    // Between recorded calls, what no sample shows is taken to be as it was before.
+    let (which, visits) = if completes { ("unrecorded calls", "estimates") } else { ("calls", "lower bounds") };
     let message = format!(
-        "{which} of {of} are made of samples: times are exact only to the sampling period, and visits are lower bounds"
+        "{which} of {of} are made of samples: times are exact only to the sampling period, and visits are {visits}"
     );
     Notice::new(Level::Low, NoticeCode::UncertainInstances, message)
 }
