@@ -12,6 +12,7 @@
 //! What needs none of that is in `ouzel-recording`.
 #![expect(unsafe_code, reason = "replaces C functions and maps files, see above")]
 
+mod blocking;
 mod clock;
 mod depth;
 mod io;
@@ -21,7 +22,6 @@ mod next;
 #[cfg(target_arch = "x86_64")]
 mod openmp;
 mod process;
-mod sleep;
 mod system;
 
 /// Reads the environment when the library is loaded.

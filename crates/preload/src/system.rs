@@ -2,9 +2,11 @@
 //!
 //! Launchers learn by `waitpid` that a rank was killed, which the rank itself cannot write down.
 
+use crate::blocking;
 use crate::clock;
 use crate::next;
 use crate::process::{self, sampling};
+use ouzel_recording::blocking::BlockingCall;
 use ouzel_recording::journal::Entry;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -59,6 +61,14 @@ fn note_signal(pid: c_int, signal: u32) {
     process::append(&path, &Entry::ChildKilled { time_ns: clock::now_ns(), pid, signal });
 }
 
+/// Waits for a child in `real`, unless the options say that it only asks.
+fn waiting(options: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    match options & libc::WNOHANG {
+        0 => blocking::waiting(BlockingCall::ChildWait.number(), real),
+        _ => real(),
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn waitpid(pid: c_int, status: *mut c_int, options: c_int) -> c_int {
     // SAFETY: the caller's arguments, but for the status, which may be null.
@@ -88,10 +98,10 @@ unsafe extern "C" fn wait4(
     let mut own = 0;
     let target = if status.is_null() { &raw mut own } else { status };
     // SAFETY: the caller's arguments; the status is the caller's or our own.
-    let (ended, status) = unsafe {
-        let ended = NEXT.call(&[pid as usize, target.addr(), options as usize, usage.addr()]);
-        (ended, *target)
-    };
+    let real = || unsafe { NEXT.call(&[pid as usize, target.addr(), options as usize, usage.addr()]) };
+    let ended = waiting(options, real);
+    // SAFETY: as above.
+    let status = unsafe { *target };
     if 0 < ended {
         keeping_errno(|| note(ended, status));
     }
@@ -102,7 +112,8 @@ unsafe extern "C" fn wait4(
 unsafe extern "C" fn waitid(kind: c_int, id: c_int, info: *mut libc::siginfo_t, options: c_int) -> c_int {
     static NEXT: Next = Next::new(c"waitid");
     // SAFETY: the caller's arguments.
-    let result = unsafe { NEXT.call(&[kind as usize, id as usize, info.addr(), options as usize]) };
+    let real = || unsafe { NEXT.call(&[kind as usize, id as usize, info.addr(), options as usize]) };
+    let result = waiting(options, real);
     if result == 0 && !info.is_null() && options & libc::WNOWAIT == 0 {
         // SAFETY: the call has filled it in.
         let (code, pid, status) = unsafe { ((*info).si_code, (*info).si_pid(), (*info).si_status()) };

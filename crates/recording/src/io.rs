@@ -106,10 +106,57 @@ pub struct IoFunction {
 }
 
 /// The number of the first one as a region; functions of MPI have smaller ones.
-const FIRST: usize = 900;
+const FIRST: usize = 600;
 
 /// The number behind the last one.
-pub(crate) const END: usize = FIRST + FUNCTIONS.len();
+pub(crate) const END: usize = FIRST + FileKind::ALL.len() * FUNCTIONS.len();
+
+/// What a descriptor refers to. Who reads from anything but a file waits for what others do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A file, a folder or a device.
+    File = 0,
+    /// A pipe, with or without a name.
+    Pipe = 1,
+    /// A socket.
+    Socket = 2,
+    /// A terminal.
+    Terminal = 3,
+    /// What the kernel makes for events: of a counter, a clock, signals, changes of files.
+    Event = 4,
+}
+
+impl FileKind {
+    /// All of them, by their numbers.
+    pub const ALL: [FileKind; 5] =
+        [FileKind::File, FileKind::Pipe, FileKind::Socket, FileKind::Terminal, FileKind::Event];
+
+    /// From the mode and the name that the kernel says.
+    pub fn new(mode: u32, name: &[u8]) -> Self {
+        const KIND: u32 = 0o170_000;
+        match mode & KIND {
+            0o010_000 => FileKind::Pipe,
+            0o140_000 => FileKind::Socket,
+            0o020_000 if TERMINALS.iter().any(|start| name.starts_with(start)) => FileKind::Terminal,
+            _ if name.starts_with(b"anon_inode:") => FileKind::Event,
+            _ => FileKind::File,
+        }
+    }
+
+    /// In a region's name; none for files.
+    fn word(self) -> Option<&'static str> {
+        match self {
+            FileKind::File => None,
+            FileKind::Pipe => Some("pipe"),
+            FileKind::Socket => Some("socket"),
+            FileKind::Terminal => Some("terminal"),
+            FileKind::Event => Some("event"),
+        }
+    }
+}
+
+/// How names of terminals begin.
+const TERMINALS: [&[u8]; 3] = [b"/dev/pts/", b"/dev/tty", b"/dev/console"];
 
 impl IoCall {
     /// What is known of it.
@@ -119,13 +166,22 @@ impl IoCall {
 
     /// Its number as a region.
     pub fn number(self) -> usize {
-        FIRST + self as usize
+        self.number_for(FileKind::File)
+    }
+
+    /// The same for calls that read from such a file.
+    pub fn number_for(self, kind: FileKind) -> usize {
+        FIRST + kind as usize * FUNCTIONS.len() + self as usize
     }
 }
 
-/// The function of a region's number.
-pub fn function(number: u32) -> Option<&'static IoFunction> {
-    FUNCTIONS.get((number as usize).checked_sub(FIRST)?)
+/// The function of a region's number, and the region's name: `read`, or `read [pipe]`.
+pub fn function(number: u32) -> Option<(&'static IoFunction, String)> {
+    let nth = (number as usize).checked_sub(FIRST)?;
+    let (kind, nth) = (FileKind::ALL.get(nth / FUNCTIONS.len())?, nth % FUNCTIONS.len());
+    let function = &FUNCTIONS[nth];
+    let name = kind.word().map_or(function.name.to_owned(), |word| format!("{} [{word}]", function.name));
+    Some((function, name))
 }
 
 /// Handles that a process can tell apart; further files share one.
@@ -206,13 +262,29 @@ mod tests {
     #[test]
     fn numbers_of_functions_do_not_meet() {
         assert!(functions().len() <= FIRST);
-        // Regions of the program begin at 1000.
-        assert!(FIRST + FUNCTIONS.len() <= 1000);
-        assert_eq!(
-            function(u32::try_from(IoCall::Write.number()).unwrap_or(0)).map(|it| it.name),
-            Some("write")
-        );
-        assert_eq!((function(899), function(999)), (None, None));
+        let name = |number: usize| function(u32::try_from(number).unwrap_or(0)).map(|it| it.1);
+        assert_eq!(name(IoCall::Write.number()).as_deref(), Some("write"));
+        assert_eq!(name(IoCall::Read.number_for(FileKind::Pipe)).as_deref(), Some("read [pipe]"));
+        assert_eq!((name(FIRST - 1), name(END)), (None, None));
+        assert_eq!(name(END - 1).as_deref(), Some("vprintf [event]"));
+    }
+
+    #[test]
+    fn kinds_are_those_of_the_kernel() {
+        let cases: [(u32, &[u8], FileKind); 8] = [
+            (0o010_600, b"pipe", FileKind::Pipe),
+            (0o010_644, b"/tmp/fifo", FileKind::Pipe),
+            (0o140_777, b"socket", FileKind::Socket),
+            (0o020_620, b"/dev/pts/3", FileKind::Terminal),
+            (0o020_666, b"/dev/urandom", FileKind::File),
+            (0o600, b"anon_inode:[eventfd]", FileKind::Event),
+            (0o100_644, b"/tmp/a", FileKind::File),
+            (0, b"", FileKind::File),
+        ];
+        for (mode, name, kind) in cases {
+            assert_eq!(FileKind::new(mode, name), kind, "{mode:o}");
+        }
+        assert!(FileKind::ALL.iter().enumerate().all(|(number, &kind)| kind as usize == number));
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! that needs `unsafe`; the library that is preloaded has them.
 #![forbid(unsafe_code)]
 
+pub mod blocking;
 pub mod counters;
 pub mod elf;
 pub mod finish;

@@ -366,6 +366,16 @@ fn io() -> &'static str {
     }
 }
 
+/// Which calls that wait are recorded on this system.
+fn waiting() -> &'static str {
+    match cfg!(target_arch = "x86_64") {
+        true => {
+            "calls that wait for locks, conditions, semaphores, threads, processes and events (not with --sample off)"
+        }
+        false => "not on this processor: x86-64 alone",
+    }
+}
+
 /// What of OpenMP is recorded on this system.
 fn openmp() -> &'static str {
     match cfg!(target_arch = "x86_64") {
@@ -416,7 +426,8 @@ impl RecordArgs {
         writeln!(out, "counters      {}", counters(&self.counters))?;
         writeln!(out, "memory        of each process, in use and at most")?;
         writeln!(out, "I/O           {}", io())?;
-        writeln!(out, "not recorded  starts and ends of threads")?;
+        writeln!(out, "waiting       {}", waiting())?;
+        writeln!(out, "not recorded  starts and ends of threads, who holds a lock")?;
         if let Some(program) = self.command.first() {
             let text = launch::obstacle(Path::new(program)).unwrap_or_else(|| "can be recorded".to_owned());
             writeln!(out, "program       {}: {text}", clean(&program.to_string_lossy()))?;

@@ -21,7 +21,7 @@ use ouzel_otf2::records::enums::{IoOperationMode, IoSeekOption};
 use ouzel_otf2::records::event::{
     Enter, IoDestroyHandle, IoOperationBegin, IoOperationCancelled, IoOperationComplete, IoSeek, Leave,
 };
-use ouzel_recording::io::{Interface, IoCall};
+use ouzel_recording::io::{FileKind, Interface, IoCall};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -52,7 +52,7 @@ macro_rules! real {
 pub(crate) use real;
 
 /// What a function returns that this system does not have.
-fn missing<R>(failed: R) -> R {
+pub(crate) fn missing<R>(failed: R) -> R {
     // SAFETY: the error number of this thread.
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     failed
@@ -70,19 +70,20 @@ pub(crate) struct RecordedCall {
 }
 
 impl RecordedCall {
-    fn begin(call: IoCall) -> Option<Self> {
+    fn begin(call: IoCall, kind: impl FnOnce(&Process) -> FileKind) -> Option<Self> {
         if !process::records_io() {
             return None;
         }
-        Self::of(call.number(), call.function().interface == Interface::Posix)
+        let may_walk = call.function().interface == Interface::Posix;
+        Self::of(|process| Some(call.number_for(kind(process))), may_walk)
     }
 
-    /// A call of the function of this number, with a sample of the caller's path where its caller `may_walk` the stack.
+    /// A call of the function of a number, with a sample of the caller's path where its caller `may_walk` the stack.
     /// None where nothing is recorded: inside of another call, or in a child made by vfork.
-    pub fn of(number: usize, may_walk: bool) -> Option<Self> {
+    pub fn of(number: impl FnOnce(&Process) -> Option<usize>, may_walk: bool) -> Option<Self> {
         let outermost = Outermost::enter()?;
         let process = process::get().filter(|process| process.is_this())?;
-        let region = process.function_region(number);
+        let region = process.function_region(number(process)?);
         let now_ns = clock::now_ns();
         if may_walk {
             sampling::at_safe_call(process, now_ns);
@@ -152,10 +153,18 @@ fn recorded<R>(
     after: impl FnOnce(&mut RecordedCall, &R),
 ) -> R {
     let begun = keeping_errno(|| {
-        let mut begun = RecordedCall::begin(call)?;
+        let mut begun = RecordedCall::begin(call, |_| FileKind::File)?;
         before(&mut begun);
         Some(begun)
     });
+    completed(begun, real, after)
+}
+
+fn completed<R>(
+    begun: Option<RecordedCall>,
+    real: impl FnOnce() -> R,
+    after: impl FnOnce(&mut RecordedCall, &R),
+) -> R {
     let result = real();
     if let Some(mut begun) = begun {
         keeping_errno(|| after(&mut begun, &result));
@@ -163,21 +172,29 @@ fn recorded<R>(
     result
 }
 
-/// An operation that moves bytes, of what `handle` says.
+/// An operation that moves bytes, of the file that `find` says.
 fn moved<R>(
     call: IoCall,
     mode: IoOperationMode,
     bytes_request: u64,
-    handle: impl FnOnce(&Process) -> Option<u32>,
+    find: impl FnOnce(&Process) -> Option<(u32, FileKind)>,
     real: impl FnOnce() -> R,
     n_bytes: impl FnOnce(&R) -> u64,
 ) -> R {
-    let before = |begun: &mut RecordedCall| {
-        if let Some(handle) = handle(begun.process) {
+    let begun = keeping_errno(|| {
+        let mut file = None;
+        let kind = |process: &Process| {
+            file = find(process);
+            // Who writes has something to do until nobody takes it.
+            file.filter(|_| mode == IoOperationMode::Read).map_or(FileKind::File, |(_, kind)| kind)
+        };
+        let mut begun = RecordedCall::begin(call, kind)?;
+        if let Some((handle, _)) = file {
             begun.operation(handle, mode, bytes_request);
         }
-    };
-    recorded(call, before, real, |begun, result| begun.complete(n_bytes(result)))
+        Some(begun)
+    });
+    completed(begun, real, |begun, result| begun.complete(n_bytes(result)))
 }
 
 /// Bytes of a result that is negative where the call has failed.

@@ -2,7 +2,7 @@
 
 use super::{RecordedCall, UNKNOWN_BYTES, bytes_of, missing, moved, real, recorded};
 use crate::process;
-use crate::process::descriptors::handle;
+use crate::process::descriptors::{handle, open_file};
 use ouzel_otf2::records::enums::{IoAccessMode, IoOperationMode};
 use ouzel_otf2::records::event::{IoCreateHandle, IoDuplicateHandle};
 use ouzel_recording::io::{Interface, IoCall};
@@ -81,7 +81,7 @@ macro_rules! moving {
                 IoCall::$call,
                 IoOperationMode::$mode,
                 $bytes,
-                |process| handle(process, POSIX, descriptor),
+                |process| open_file(process, POSIX, descriptor),
                 // SAFETY: the caller's arguments.
                 || unsafe { real(descriptor, $($a),*) },
                 |&result| bytes_of(result),
@@ -152,7 +152,7 @@ macro_rules! flushing {
                 IoCall::$call,
                 IoOperationMode::Flush,
                 0,
-                |process| handle(process, POSIX, descriptor),
+                |process| open_file(process, POSIX, descriptor),
                 // SAFETY: the caller's argument.
                 || unsafe { real(descriptor) },
                 |_| 0,

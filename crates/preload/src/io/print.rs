@@ -6,7 +6,7 @@
 //! Law: a function with any number of arguments is its form with a list of them; C says so. Those with arguments of
 //! their own are recorded on x86-64 alone, since each processor has its own list.
 
-use super::streams::{handle_of, output};
+use super::streams::{file_of, output};
 use super::{UNKNOWN_BYTES, bytes_of, missing, moved, real};
 use ouzel_otf2::records::enums::IoOperationMode;
 use ouzel_recording::io::IoCall;
@@ -26,7 +26,7 @@ macro_rules! printing {
                 IoCall::$call,
                 IoOperationMode::Write,
                 UNKNOWN_BYTES,
-                |process| handle_of(process, $stream),
+                |process| file_of(process, $stream),
                 // SAFETY: the caller's arguments.
                 || unsafe { real($($a),*) },
                 |&n| bytes_of(n as isize),

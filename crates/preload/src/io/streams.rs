@@ -3,9 +3,9 @@
 
 use super::{RecordedCall, UNKNOWN_BYTES, bytes_of, missing, moved, posix, real, recorded};
 use crate::process::Process;
-use crate::process::descriptors::handle;
+use crate::process::descriptors::{handle, open_file};
 use ouzel_otf2::records::enums::{IoAccessMode, IoOperationMode};
-use ouzel_recording::io::{Interface, IoCall};
+use ouzel_recording::io::{FileKind, Interface, IoCall};
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
@@ -24,9 +24,9 @@ fn descriptor(stream: Stream) -> Option<c_int> {
     Some(unsafe { libc::fileno(stream) }).filter(|&descriptor| 0 <= descriptor)
 }
 
-/// The handle of a stream.
-pub(super) fn handle_of(process: &Process, stream: Stream) -> Option<u32> {
-    handle(process, ISO_C, descriptor(stream)?)
+/// The handle of a stream, and what it refers to.
+pub(super) fn file_of(process: &Process, stream: Stream) -> Option<(u32, FileKind)> {
+    open_file(process, ISO_C, descriptor(stream)?)
 }
 
 /// What a mode such as `r+` opens a file for.
@@ -129,7 +129,7 @@ macro_rules! moving {
                 IoCall::$call,
                 IoOperationMode::$mode,
                 $asked,
-                |process| handle_of(process, $stream),
+                |process| file_of(process, $stream),
                 // SAFETY: the caller's arguments.
                 || unsafe { real($($a),*) },
                 $moved,
@@ -213,7 +213,7 @@ unsafe extern "C-unwind" fn puts(text: Text) -> c_int {
         IoCall::PutString,
         IoOperationMode::Write,
         UNKNOWN_BYTES,
-        |process| handle_of(process, output()),
+        |process| file_of(process, output()),
         // SAFETY: the caller's argument.
         || unsafe { real(text) },
         // With the end of the line.
@@ -244,7 +244,7 @@ fn sought(begun: &RecordedCall, stream: Stream, offset: i64, whence: c_int, resu
         // SAFETY: the stream was just used.
         _ => unsafe { libc::ftello64(stream) },
     };
-    if let (Ok(place), Some(handle)) = (u64::try_from(place), handle_of(begun.process, stream)) {
+    if let (Ok(place), Some((handle, _))) = (u64::try_from(place), file_of(begun.process, stream)) {
         begun.seek(handle, offset, whence, place);
     }
 }

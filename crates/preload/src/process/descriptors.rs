@@ -4,7 +4,7 @@
 //! descriptors that were inherited or made by any function are known, too.
 
 use super::Process;
-use ouzel_recording::io::{Interface, KnownFiles, file_name, is_of_others};
+use ouzel_recording::io::{FileKind, Interface, KnownFiles, file_name, is_of_others};
 use ouzel_recording::journal::{IO_HANDLE_LINE_BYTES, io_handle_line};
 use std::ffi::c_int;
 use std::io::Write;
@@ -13,7 +13,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// Descriptors that are remembered; others are looked up each time.
 const N_DESCRIPTORS: usize = 1 << 12;
 
-/// The handles of descriptors, 0 where they are not known.
+/// The bit from which on a place has the kind of the file; below is the handle.
+const KIND_SHIFT: u32 = 24;
+
+/// The handles of descriptors with their kinds, 0 where they are not known.
 #[derive(Debug)]
 pub struct Descriptors {
     handles: [Box<[AtomicU32]>; 2],
@@ -55,13 +58,19 @@ impl Descriptors {
 
 /// The handle of an open descriptor.
 pub fn handle(process: &Process, interface: Interface, descriptor: c_int) -> Option<u32> {
+    open_file(process, interface, descriptor).map(|(handle, _)| handle)
+}
+
+/// The handle of an open descriptor, and what it refers to.
+pub fn open_file(process: &Process, interface: Interface, descriptor: c_int) -> Option<(u32, FileKind)> {
     if descriptor < 0 {
         return None;
     }
     let all = process.descriptors()?;
     let place = all.place(interface, descriptor);
     if let Some(found) = place.map(|place| place.load(Ordering::Acquire)).filter(|&found| found != 0) {
-        return Some(found);
+        let kind = FileKind::ALL.get((found >> KIND_SHIFT) as usize)?;
+        return Some((found & ((1 << KIND_SHIFT) - 1), *kind));
     }
     let mut link = [0u8; 4096];
     let name = file_name(look(descriptor, &mut link)?);
@@ -70,10 +79,21 @@ pub fn handle(process: &Process, interface: Interface, descriptor: c_int) -> Opt
         let mut line = [0; IO_HANDLE_LINE_BYTES];
         process.line(io_handle_line(&mut line, (id, interface as u8), name));
     }
+    let kind = FileKind::new(mode(descriptor), name);
     if let Some(place) = place {
-        place.store(id, Ordering::Release);
+        place.store(id | (kind as u32) << KIND_SHIFT, Ordering::Release);
     }
-    Some(id)
+    Some((id, kind))
+}
+
+/// The mode of what a descriptor refers to, with its kind; 0 if it is not open.
+fn mode(descriptor: c_int) -> u32 {
+    let mut found = std::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills in what it knows, and all zero is a valid description, too; a system call that nothing replaces.
+    unsafe {
+        libc::syscall(libc::SYS_fstat, descriptor, found.as_mut_ptr());
+        found.assume_init().st_mode
+    }
 }
 
 /// What the kernel says of a descriptor.

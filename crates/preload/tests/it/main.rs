@@ -1,5 +1,7 @@
 //! Real programs under both families of MPI libraries, recorded.
 
+#[cfg(target_arch = "x86_64")]
+mod blocking;
 mod counted;
 mod deaths;
 mod files;

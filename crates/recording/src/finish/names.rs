@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::piece::Piece;
 use super::symbols::Symbols;
+use crate::blocking;
 use crate::io;
 use crate::journal::Entry;
 use crate::mpi::functions::functions;
@@ -174,8 +175,8 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
     };
     match entry {
         Entry::Function { number } => {
-            if let Some(function) = io::function(*number) {
-                let mut region = of_program(function.name.to_owned(), String::new(), 0);
+            if let Some((function, name)) = io::function(*number) {
+                let mut region = of_program(name, String::new(), 0);
                 region.role =
                     if function.moves_data { RegionRole::FileIo } else { RegionRole::FileIoMetadata };
                 region.paradigm = Paradigm::Unknown;
@@ -183,6 +184,11 @@ fn region(piece: &Piece, entry: &Entry, symbols: &mut Symbols) -> Option<(u32, R
             }
             if *number as usize == sleep::NUMBER {
                 return Some((*number, of_program(sleep::NAME.to_owned(), String::new(), 0)));
+            }
+            if let Some(function) = blocking::function(*number) {
+                let mut region = of_program(function.name.to_owned(), String::new(), 0);
+                (region.role, region.paradigm) = (function.role, function.paradigm);
+                return Some((*number, region));
             }
             let function = functions().get(*number as usize)?;
             let mut region = of_program(format!("MPI_{}", function.name), String::new(), 0);
