@@ -152,6 +152,9 @@ pub(crate) fn losses(
     losses
 }
 
+/// Calls that wait for the end of a thread or a process.
+const ENDS: &[&str] = &["pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "waitpid"];
+
 struct LossContext<'a> {
     profile: &'a ProfileOutput,
     definitions: &'a Definitions,
@@ -183,6 +186,11 @@ impl LossContext<'_> {
                 _ if self.is_named(path, &[NOT_RUNNING]) && self.stand_by(path) => return None,
                 _ if self.is_named(path, &[NOT_RUNNING]) => (LossKind::NotRunning, row.exclusive.mean()),
                 _ if self.is_named(path, IDLE) => (LossKind::Idle, row.exclusive.mean()),
+                // What the others do until they end has its own rows.
+                _ if self.is_named(path, ENDS) => return None,
+                (_, Family::Pthread | Family::PosixIo) if self.has_nothing_to_do(path, classes) => {
+                    return None;
+                }
                 _ => (LossKind::WaitForThreads, row.exclusive.mean()),
             };
             let lost = match kind {
@@ -224,6 +232,31 @@ impl LossContext<'_> {
         let first = |location| self.group.is_none_or(|group| group.locations.contains(&location));
         !rows(path).any(|(location, _)| first(location))
             && 20 * sum(self.profile.call_paths.parent(path)) < sum(path)
+    }
+
+    /// Whether threads that wait for others in a path are there for something else than the work of the program: no first
+    /// threads, which compute for less than a twentieth of that time, wherever they are. Locks have holders.
+    fn has_nothing_to_do(&self, path: CallPathId, classes: &[Class]) -> bool {
+        let region = self.profile.call_paths.region(path);
+        if region.is_some_and(|region| self.definitions.region(region).name.contains("lock")) {
+            return false;
+        }
+        let first = |location| self.group.is_none_or(|group| group.locations.contains(&location));
+        let computes = |path| {
+            let class = self.profile.call_paths.region(path).map(|region| classes[region.index()]);
+            class.is_none_or(|class| class.category == Category::Computation)
+        };
+        let (mut waits, mut busy) = (0, 0);
+        for location in &self.profile.locations {
+            let Ok(at) = location.rows.binary_search_by_key(&path, |row| row.call_path) else { continue };
+            if first(location.location) {
+                return false;
+            }
+            waits += u128::from(location.rows[at].times.exclusive.0);
+            let rows = location.rows.iter().filter(|row| computes(row.call_path));
+            busy += rows.map(|row| u128::from(row.times.exclusive.0)).sum::<u128>();
+        }
+        20 * busy < waits
     }
 
     /// Whether the path ends in a region of one of these names.

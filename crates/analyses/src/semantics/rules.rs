@@ -1,8 +1,8 @@
 //! The built-in rules: which region names mean what, first match wins.
 //!
 //! Patterns match the whole name. They are data: a list of pieces that are joined, to keep lines short.
-//! Input and output count as computation, since others wait for the one who writes; see
-//! [`io_wait_rule`](super::io_wait_rule) for the other view.
+//! Input and output of files count as computation, since others wait for the one who writes; see
+//! [`io_wait_rule`](super::io_wait_rule) for the other view. Calls that return when another process has done something wait.
 
 use super::Category::{self, Computation, Synchronization, Wait};
 use super::Family::{self, CudaHip, Mpi, Nccl, OpenMp, PosixIo, Pthread, Shmem, User};
@@ -64,14 +64,18 @@ pub(super) const RULES: &[(Family, Category, &[&str])] = &[
     ]),
     (Pthread, Synchronization, &[r"pthread_barrier_wait|std::barrier.*|std::latch::.*wait.*"]),
     (Pthread, Wait, &[
-        r"(pthread_(mutex_(timed|clock)?lock|rwlock_(timed)?(rd|wr)lock|spin_lock|cond_(timed|clock)?wait|",
-        r"join|timedjoin_np)|sem_(timed)?wait|futex(_wait)?|__lll_lock_wait.*|sched_yield|usleep|",
+        r"(pthread_(mutex_(timed|clock)?lock|rwlock_(timed|clock)?(rd|wr)lock|spin_lock|",
+        r"cond_(timed|clock)?wait|join|(timed|clock)join_np)|sem_(timed|clock)?wait|futex(_wait)?|__lll_lock_wait.*|sched_yield|usleep|",
         r"nanosleep|sleep|std::(mutex|condition_variable|thread|future).*::(lock|wait.*|join|get))",
     ]),
     (PosixIo, Computation, &[
         r"(__)?(libc_)?(read|write|pread(64|v)?|pwrite(64|v)?|readv|writev|open(64|at)?|close|fsync|",
         r"fdatasync|sync|fread|fwrite|fflush|fopen(64)?|fclose|lseek(64)?|ftruncate(64)?|aio_(suspend|",
-        r"return|error)|poll|ppoll|select|epoll_wait|recv(from|msg)?|send(to|msg)?|accept4?|connect)",
+        r"return|error)|recv(from|msg)?|send(to|msg)?|connect)",
+    ]),
+    // Until another process has done something: what `ouzel record` calls reading from anything but a file, too.
+    (PosixIo, Wait, &[
+        r"p?poll|p?select|epoll_p?wait|accept4?|waitpid|wait4|waitid|[a-z]+ \[(pipe|socket|terminal|event)\]",
     ]),
     // What runtimes of tasks and messages, and V8, call a worker that has nothing to do.
     (User, Wait, &[r"Idle|\(idle\)|\[not running\]"]),

@@ -12,12 +12,14 @@ use super::context::{Context, Times, greatest_first};
 use super::draft::{Draft, Saving, compare_ranks, most_spent};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::message_waiting::others;
+use super::not_running;
 use super::set_up;
 use super::stages::{PhaseTimes, Stage};
-use super::threads::{uneven, uneven_before};
+use super::threads::{helpers, uneven, uneven_before};
 use super::waiting::{Theme, Waiting, joins_threads, takes_lock};
 use super::words::capitalised;
 use super::work::{iterations, range_of};
+use ouzel_analyses::semantics::Family;
 use ouzel_model::units::{count, counted};
 use ouzel_model::{CallPathId, LocationId};
 use ouzel_replay::{Edit, EditedCode};
@@ -210,6 +212,12 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
             "how much of the host's work could be done meanwhile is not known",
             "Work on the host meanwhile, or keep several streams busy; check which kernels run in this time.",
         ),
+        Theme::Process => (
+            FindingKind::WaitingElsewhere,
+            "Waiting for another process in",
+            "what the other process does meanwhile is not shown here",
+            "See what the other process does meanwhile: whether it starts late, or could send sooner or in larger pieces.",
+        ),
         Theme::Other => (
             FindingKind::WaitingElsewhere,
             "Waiting in",
@@ -220,48 +228,78 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
     Some(Known { kind, title, reason, advice })
 }
 
-/// The finding about a theme other than messages and threads that do not run; `None` for these.
-pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
-    let mut draft = by_theme(cx, waiting)?;
+/// The findings about a theme other than messages and threads that do not run; none for these.
+pub(super) fn theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Vec<Draft> {
+    let Some(draft) = by_theme(cx, waiting) else { return Vec::new() };
     if waiting.theme == Theme::Collectives && set_up::makes_communicators_once(cx, waiting) {
-        return Some(set_up::cost(cx, waiting, draft));
+        return vec![set_up::cost(cx, waiting, draft)];
     }
-    if let Some((path, wait)) = locks_of_helpers(cx).filter(|_| waiting.theme == Theme::Threads) {
-        let place = cx.place(path);
-        // The first threads wait for the others at most as long as these wait for locks.
-        let gain = wait.min(waiting.ticks);
-        if waiting.ticks <= gain.saturating_mul(2) {
-            let meanwhile = std::mem::take(&mut draft.sentence);
-            draft.evidence.push(Evidence::new(
-                format!("the threads that they wait for wait for locks in {place}"),
-                "waiting of the class lock contention, mean over the threads that wait for locks",
-                vec![Quantity::ns("waiting for locks", cx.ns(wait))],
-            ));
-            return Some(Draft {
-                kind: FindingKind::LockContention,
-                title: format!("Threads wait for locks in {place}"),
-                sentence: format!(
-                    "Helper threads wait for locks in {place}, and the first threads for them. {meanwhile}"
-                ),
-                saving: Saving::new("Avoiding the waiting for locks would save at most"),
-                also: std::iter::once(draft.path).chain(std::mem::take(&mut draft.also)).collect(),
-                path,
-                gain,
-                loss: gain,
-                assumption: "no thread waits for a lock, and the first threads wait that much less"
-                    .to_owned(),
-                advice: LOCK_ADVICE.to_owned(),
-                command: compare_ranks(cx, path),
-                ..draft
-            });
+    if waiting.theme != Theme::Threads {
+        return vec![draft];
+    }
+    let is_team = cx.class(waiting.main_path()).is_some_and(|class| class.family == Family::OpenMp);
+    // The first threads wait for the others at most as long as these wait for locks.
+    let locks = locks_of_helpers(cx).map(|(path, wait)| (path, wait.min(waiting.ticks)));
+    let locks = locks.filter(|(_, gain)| !is_team || waiting.ticks <= gain.saturating_mul(2));
+    let Some(helpers) = helpers(cx).filter(|_| !is_team) else {
+        if let Some((path, gain)) = locks {
+            return vec![locks_of_others(cx, draft, path, gain)];
         }
+        return match uneven(cx, waiting.main_path(), draft.gain) {
+            Some(uneven) => vec![uneven.explain(cx, draft)],
+            None => vec![draft],
+        };
+    };
+    // The time is what the others do. It is lost as far as they do not run, wait for locks, or wait for one of them.
+    let mut rest = waiting.ticks;
+    let mut part = |ticks: u64| {
+        let part = ticks.min(rest);
+        rest -= part;
+        part
+    };
+    let stood = helpers.stood.map(|(path, ticks)| (path, part(ticks)));
+    let locks = locks.map(|(path, ticks)| (path, part(ticks)));
+    let gain = part(helpers.uneven.gain());
+    let again = || by_theme(cx, waiting);
+    let stood =
+        stood.zip(again()).map(|((path, ticks), draft)| not_running::of_others(cx, draft, path, ticks));
+    let locks = locks.zip(again()).map(|((path, ticks), draft)| locks_of_others(cx, draft, path, ticks));
+    let phases = draft.confidence.clone();
+    let uneven = helpers.uneven.explain(cx, Draft { gain, loss: gain, ..draft });
+    // Whether these threads share work is not known: some may wait for what others make.
+    let uneven = Draft { confidence: (phases.0, uneven.confidence.1.clone()), ..uneven };
+    stood.into_iter().chain(locks).chain([uneven]).collect()
+}
+
+/// First threads wait for others, which wait for locks in `path`.
+fn locks_of_others(cx: &Context<'_>, mut draft: Draft, path: CallPathId, gain: u64) -> Draft {
+    let own = |at: &CallPathId| !["std::", "__"].iter().any(|start| cx.name(*at).starts_with(start));
+    let place = match cx.chain(path).skip(1).find(own) {
+        Some(caller) => format!("{} in {}", cx.name(path), cx.name(caller)),
+        None => cx.place(path),
+    };
+    let meanwhile = std::mem::take(&mut draft.sentence);
+    draft.evidence.push(Evidence::new(
+        format!("the threads that they wait for wait for locks in {place}"),
+        "waiting of the class lock contention, mean over the threads that wait for locks",
+        vec![Quantity::ns("waiting for locks", cx.ns(gain))],
+    ));
+    Draft {
+        kind: FindingKind::LockContention,
+        title: format!("Threads wait for locks in {place}"),
+        sentence: format!(
+            "Helper threads wait for locks in {place}, and the first threads for them. {meanwhile}"
+        ),
+        saving: Saving::new("Avoiding the waiting for locks would save at most"),
+        also: std::iter::once(draft.path).chain(std::mem::take(&mut draft.also)).collect(),
+        path,
+        gain,
+        loss: gain,
+        assumption: "no thread waits for a lock, and the first threads wait that much less".to_owned(),
+        advice: LOCK_ADVICE.to_owned(),
+        command: compare_ranks(cx, path),
+        ..draft
     }
-    if waiting.theme == Theme::Threads
-        && let Some(uneven) = uneven(cx, waiting.main_path(), draft.gain)
-    {
-        return Some(uneven.explain(cx, draft));
-    }
-    Some(draft)
 }
 
 /// Where threads other than the first ones wait longest for locks, and how long each of them does, in ticks. Samples do not
@@ -333,7 +371,7 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
         gain,
         // What an accelerator does in the meantime, and what helper threads do, is not replayed.
         remedy: match waiting.theme {
-            Theme::Device | Theme::Threads | Theme::Running | Theme::Other => Vec::new(),
+            Theme::Device | Theme::Threads | Theme::Running | Theme::Process | Theme::Other => Vec::new(),
             Theme::Messages | Theme::Collectives | Theme::Locks => waiting.gone(),
         },
         also: others(cx, waiting, path),

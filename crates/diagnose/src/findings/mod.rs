@@ -406,6 +406,7 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
     }));
     let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
     let is_mostly_busy = MOSTLY <= cx.share(busy);
+    let joined = waiting::for_threads(cx);
     Draft {
         title: "Nothing significant".to_owned(),
         sentence: match is_mostly_busy {
@@ -413,6 +414,16 @@ fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
                 "No single cause of {what} costs more than {limit} of the run. To speed up the run, speed up the \
                  computation."
             ),
+            false
+                if cx.is_significant(joined.saturating_mul(2))
+                    && MOSTLY * cx.share(waiting) <= cx.share(joined) =>
+            {
+                format!(
+                    "No single cause of {what} costs more than {limit} of the run: {who} waits for other threads in {} of \
+                 it, which compute meanwhile. To speed up the run, speed up their computation.",
+                    cx.percent(joined)
+                )
+            }
             false => format!(
                 "No single cause of {what} was found that costs more than {limit} of the run, but {who} computes in \
                  only {} of it. What happens in the rest is not recorded, or is not the work of the {}.",

@@ -13,6 +13,10 @@ use ouzel_model::{CallPathId, CallPathTree, LocationId};
 use ouzel_replay::Edit;
 use std::collections::BTreeMap;
 
+const ADVICE: &str = "Run no more ranks and threads than the node has processors, bind each to its own, and see what else runs \
+                 there (top, other jobs). If the processors are free, the threads are blocked: look for locks, page \
+                 faults from disk, and calls of the system there (strace -c, perf trace).";
+
 /// Changes after which nobody stands still.
 pub(super) fn running(waiting: &Waiting<'_>) -> Vec<Edit> {
     vec![waiting.shortened((0, 1))]
@@ -78,11 +82,41 @@ pub(super) fn not_running(cx: &Context<'_>, waiting: &Waiting<'_>) -> Draft {
             "Σ over intervals between two samples of (length − processor time), without recorded calls",
             values,
         )],
-        advice: "Run no more ranks and threads than the node has processors, bind each to its own, and see what else runs \
-                 there (top, other jobs). If the processors are free, the threads are blocked: look for locks, page \
-                 faults from disk, and calls of the system there (strace -c, perf trace)."
-            .to_owned(),
+        advice: ADVICE.to_owned(),
         command: compare_ranks(cx, path),
         ..Draft::about(cx, FindingKind::NotRunning, path)
+    }
+}
+
+/// First threads wait for others, which do not run for so long on average, longest in `path`.
+pub(super) fn of_others(cx: &Context<'_>, mut waiting: Draft, path: CallPathId, ticks: u64) -> Draft {
+    let has_name = |path: &CallPathId| !cx.name(*path).starts_with('[');
+    let place = cx.name(cx.chain(path).find(has_name).unwrap_or(CallPathTree::ROOT));
+    let meanwhile = std::mem::take(&mut waiting.sentence);
+    waiting.evidence.push(Evidence::new(
+        "the threads that they wait for use no processor for part of the time",
+        "Σ over intervals between two samples of (length − processor time), without recorded calls; mean over the threads \
+         that compute for at least a twentieth of the time of the busiest",
+        vec![Quantity::ns("not running", cx.ns(ticks))],
+    ));
+    Draft {
+        kind: FindingKind::NotRunning,
+        title: format!("Helper threads are not running all the time, longest in {place}"),
+        sentence: format!(
+            "Helper threads do not run for {} ({} of the run) on average in which they should compute, longest in \
+             {place}: other threads or programs have the processors, or threads are blocked in calls that are not \
+             recorded. {meanwhile}",
+            cx.time(ticks),
+            cx.percent(ticks)
+        ),
+        saving: Saving::new("Running all the time would save at most"),
+        also: std::iter::once(waiting.path).chain(std::mem::take(&mut waiting.also)).collect(),
+        path,
+        gain: ticks,
+        loss: ticks,
+        assumption: "threads that compute always have a processor, and are never blocked".to_owned(),
+        advice: ADVICE.to_owned(),
+        command: compare_ranks(cx, path),
+        ..waiting
     }
 }

@@ -9,17 +9,19 @@
 //! `uneven = mean over processes of (max − mean over threads of busy time in the region)`. Threads that take turns at
 //! being slow have even totals: then only the waiting is known.
 
-use super::context::Context;
+use super::context::{Context, greatest_first};
 use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity};
 use ouzel_analyses::call_path_profile::LocationProfile;
 use ouzel_analyses::semantics::Category;
 use ouzel_analyses::{owner, runs_on_cpu};
-use ouzel_model::{CallPathId, RegionId, RegionRole};
+use ouzel_model::{CallPathId, CallPathTree, NOT_RUNNING, RegionId, RegionRole};
 use std::collections::BTreeMap;
 
 /// A callee is named instead of its caller if it has so much of the caller's work.
 const MOST: (u128, u128) = (9, 10);
+/// Threads of a process work together if each has at least this part of the work of the busiest.
+const HELPS: u64 = 20;
 
 /// Work that the threads of processes do in a region of their team.
 pub(super) struct UnevenThreads {
@@ -59,7 +61,78 @@ pub(super) fn uneven(cx: &Context<'_>, barrier: CallPathId, gain: u64) -> Option
     let mean = teams.iter().map(|team| team.iter().sum::<u64>() / team.len() as u64).sum::<u64>() / n;
     let n_threads = teams.iter().map(Vec::len).max()?;
     let is_uneven = 0 < gain && gain <= (busiest - mean).saturating_mul(2);
-    is_uneven.then(|| UnevenThreads { path: with_most(cx, team), busiest, mean, n_threads })
+    let work = |path: CallPathId| cx.busy(path).map(u128::from).sum();
+    is_uneven.then(|| UnevenThreads { path: with_most(cx, team, work), busiest, mean, n_threads })
+}
+
+/// What the threads do that are no first threads and have work, in whatever they run: those that a program makes by itself
+/// have no region of a team.
+pub(super) struct HelperThreads {
+    pub uneven: UnevenThreads,
+    /// Where they do not run for longest, and how long each does not, in ticks.
+    pub stood: Option<(CallPathId, u64)>,
+}
+
+/// `None` if there is none.
+pub(super) fn helpers(cx: &Context<'_>) -> Option<HelperThreads> {
+    let is_helper = |it: &&LocationProfile| {
+        runs_on_cpu(cx.definitions, it.location) && !cx.group.locations.contains(&it.location)
+    };
+    let paths = cx.paths();
+    let mut computes = vec![true; paths.len()];
+    for path in paths.paths() {
+        computes[path.index()] =
+            computes[paths.parent(path).index()] && cx.category(path, false) == Category::Computation;
+    }
+    let busy = |thread: &LocationProfile| -> u64 {
+        let rows = thread.rows.iter().filter(|row| computes[row.call_path.index()]);
+        rows.map(|row| row.times.exclusive.0).sum()
+    };
+    let mut teams: BTreeMap<_, Vec<(u64, &LocationProfile)>> = BTreeMap::new();
+    for thread in cx.profile.locations.iter().filter(is_helper) {
+        teams.entry(owner(cx.definitions, thread.location)).or_default().push((busy(thread), thread));
+    }
+    // Threads that hardly do anything are no candidates for more of the work: they are there for something else.
+    for team in teams.values_mut() {
+        let most = team.iter().map(|it| it.0).max().unwrap_or(0);
+        team.retain(|it| most <= it.0.saturating_mul(HELPS));
+    }
+    let n = teams.len() as u64;
+    let most = |team: &Vec<(u64, &LocationProfile)>| team.iter().map(|it| it.0).max().unwrap_or(0);
+    let mean = |team: &Vec<(u64, &LocationProfile)>| {
+        team.iter().map(|it| it.0).sum::<u64>() / (team.len() as u64).max(1)
+    };
+    let busiest = teams.values().map(most).sum::<u64>().checked_div(n)?;
+    let mean = teams.values().map(mean).sum::<u64>() / n;
+    let n_threads = teams.values().map(Vec::len).max()?;
+    let (_, longest) = teams.values().flatten().max_by_key(|it| it.0)?;
+    let work = |path: CallPathId| {
+        let below = |row: &CallPathId| path == CallPathTree::ROOT || cx.chain(*row).any(|at| at == path);
+        let rows = longest.rows.iter().filter(|row| computes[row.call_path.index()] && below(&row.call_path));
+        rows.map(|row| u128::from(row.times.exclusive.0)).sum()
+    };
+    let path = with_most(cx, CallPathTree::ROOT, work);
+    let stood = stood(cx, teams.values().flatten().map(|&(_, thread)| thread));
+    (0 < busiest).then_some(HelperThreads { uneven: UnevenThreads { path, busiest, mean, n_threads }, stood })
+}
+
+/// Where threads do not run for longest, and how long each does not.
+fn stood<'a>(
+    cx: &Context<'_>,
+    threads: impl Iterator<Item = &'a LocationProfile>,
+) -> Option<(CallPathId, u64)> {
+    let (mut of_paths, mut n) = (BTreeMap::<CallPathId, u64>::new(), 0);
+    for thread in threads {
+        n += 1;
+        let rows = thread.rows.iter().filter(|row| {
+            let region = cx.paths().region(row.call_path);
+            region.is_some_and(|region| &*cx.definitions.region(region).name == NOT_RUNNING)
+                && !cx.is_inside_waiting(cx.paths().parent(row.call_path))
+        });
+        rows.for_each(|row| *of_paths.entry(row.call_path).or_default() += row.times.exclusive.0);
+    }
+    let (path, _) = *greatest_first(&of_paths).first()?;
+    of_paths.values().sum::<u64>().checked_div(n).map(|mean| (path, mean))
 }
 
 /// The same where the first threads come late to a barrier that ends their phases, and what the threads of a process would
@@ -96,10 +169,9 @@ fn busy_in(cx: &Context<'_>, region: RegionId, threads: &[&LocationProfile]) -> 
     threads.iter().map(busy).collect()
 }
 
-/// The call path below `team` that the first threads are in for most of its work.
-fn with_most(cx: &Context<'_>, team: CallPathId) -> CallPathId {
+/// The call path below `team` that has most of its work.
+fn with_most(cx: &Context<'_>, team: CallPathId, work: impl Fn(CallPathId) -> u128) -> CallPathId {
     let paths = cx.paths();
-    let work = |path: CallPathId| cx.busy(path).map(u128::from).sum::<u128>();
     let mut at = team;
     loop {
         let own = work(at);
@@ -115,6 +187,11 @@ fn with_most(cx: &Context<'_>, team: CallPathId) -> CallPathId {
 }
 
 impl UnevenThreads {
+    /// What even work would gain, at most.
+    pub fn gain(&self) -> u64 {
+        self.busiest - self.mean
+    }
+
     /// The finding about waiting becomes one about the work that others wait for.
     pub fn explain(self, cx: &Context<'_>, waiting: Draft) -> Draft {
         let (name, busiest, mean) = (cx.place(self.path), cx.time(self.busiest), cx.time(self.mean));

@@ -29,6 +29,8 @@ pub(super) enum Theme {
     Threads,
     /// An accelerator.
     Device,
+    /// Another process: what it sends, or its end.
+    Process,
     /// Something else.
     Other,
 }
@@ -105,6 +107,15 @@ pub(super) fn joins_threads(cx: &Context<'_>, path: CallPathId) -> bool {
     cx.category(path, false) != Category::Computation && theme(cx, path, false) == Theme::Threads
 }
 
+/// Mean time in which the peers wait for other threads, in ticks.
+pub(super) fn for_threads(cx: &Context<'_>) -> u64 {
+    cx.stages
+        .iter()
+        .filter_map(|stage| themes(cx, stage).remove(&Theme::Threads))
+        .flat_map(BTreeMap::into_values)
+        .sum()
+}
+
 /// Mean time of the outermost calls that wait, by theme and path.
 fn themes(cx: &Context<'_>, stage: &Stage) -> BTreeMap<Theme, BTreeMap<CallPathId, u64>> {
     let anchor = stage.anchor.map(|anchor| anchor.call_path);
@@ -147,13 +158,17 @@ fn theme(cx: &Context<'_>, path: CallPathId, subset: bool) -> Theme {
         }
         Family::OpenMp | Family::Pthread => match class.category {
             Category::Synchronization => Theme::Threads,
-            _ if name.contains("join") || name.contains("sleep") => Theme::Threads,
+            // Who waits for a condition or a semaphore waits for what another thread does, and holds no lock.
+            _ if ["join", "sleep", "cond", "sem_", "yield"].iter().any(|word| name.contains(word)) => {
+                Theme::Threads
+            }
             _ => Theme::Locks,
         },
         // The first of these calls starts the accelerator, and waits for nothing that runs there.
         Family::CudaHip if name.contains("alloc") => Theme::Other,
         Family::CudaHip => Theme::Device,
         Family::User if name == NOT_RUNNING => Theme::Running,
+        Family::PosixIo if class.category == Category::Wait => Theme::Process,
         Family::PosixIo | Family::User => Theme::Other,
     }
 }

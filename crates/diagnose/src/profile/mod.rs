@@ -354,10 +354,6 @@ impl ProfileReport {
     }
 }
 
-/// Calls in which a thread waits for others or for the outside, by the names of the C library.
-const WAITS: [&str; 8] =
-    ["poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "accept", "accept4"];
-
 /// What a region means. Some tools record every region as MPI's: one that is not named so is judged by its name. Samples
 /// have functions of the C library under their inner names (`__GI___poll`), which wait in a profile of wall-clock time.
 fn class(region: &Region, semantics: &Semantics) -> Class {
@@ -366,11 +362,6 @@ fn class(region: &Region, semantics: &Semantics) -> Class {
     match class {
         Class { family: Family::Mpi, .. } if mpi_function(&region.name).is_none() => {
             semantics.class_of_name(&region.name)
-        }
-        Class { category: Category::Computation, family: Family::PosixIo | Family::User }
-            if WAITS.contains(&outer) =>
-        {
-            Class { category: Category::Wait, family: Family::PosixIo }
         }
         // How threads of GNU's OpenMP wait, inlined.
         Class { family: Family::User, .. }
