@@ -574,7 +574,8 @@ fn uncertain_calls(kind: LocationKind, completes: bool) -> Notice {
         LocationKind::Unknown => "locations of unknown kind",
     };
     // Between recorded calls, what no sample shows is taken to be as it was before.
-    let (which, visits) = if completes { ("unrecorded calls", "estimates") } else { ("calls", "lower bounds") };
+    let (which, visits) =
+        if completes { ("unrecorded calls", "estimates") } else { ("calls", "lower bounds") };
     let message = format!(
         "{which} of {of} are made of samples: times are exact only to the sampling period, and visits are {visits}"
     );
