@@ -84,13 +84,19 @@ impl ControlFlow {
         }
     }
 
-    /// Algorithm 1: an iteration begins with each child that cannot follow the one before.
+    /// Algorithm 1: an iteration begins with each child that cannot follow the one before. An unknown child of which it is not
+    /// known where it is called, as it was recorded without its caller, begins none.
     pub fn tag(&self, children: impl IntoIterator<Item = StaticId>) -> Tags {
         let mut found = Tags { tags: Vec::new(), n_unknown: 0 };
         // The row of the entry comes before the first child; behind an unknown one there is none.
         let (mut before, mut tag) = (Some(self.vertices.len()), 0);
         for child in children {
             let at = self.index(child);
+            if at.is_none() && child.line().is_none() {
+                found.tags.push(tag);
+                found.n_unknown += 1;
+                continue;
+            }
             let follows = before.zip(at).is_some_and(|(before, at)| self.successors.has(before, at));
             tag += u32::from(!follows);
             found.tags.push(tag);

@@ -33,6 +33,10 @@ fn a_child_that_cannot_follow_begins_an_iteration() {
     assert_eq!(tags(&flow("e>1 2>3 3>2"), &[3, 2]), [1, 2]);
     let tagged = body.tag([call(1), call(77), call(2), call(3)]);
     assert_eq!((tagged.tags, tagged.n_unknown), (vec![0, 1, 2, 2], 1));
+    // One without a line can be anywhere.
+    let somewhere = StaticId::Region(RegionId(77));
+    let tagged = body.tag([somewhere, call(1), somewhere, call(2), call(1)]);
+    assert_eq!((tagged.tags, tagged.n_unknown), (vec![0, 0, 0, 0, 1], 2));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Control flow of the loops of one location from the code of the program, where that is known.
 //!
-//! Law: children of a loop that its code does not explain stay unknown, so that each of them begins an iteration; if
-//! most are unknown, the code is not that of this loop, and the order of samples is used instead.
+//! Law: children of a loop that its code does not explain stay unknown, so that each of them begins an iteration if it is
+//! known where it is called; if most are unknown, the code is not that of this loop, and the order of samples is used.
 
 use super::{Inside, SampledNode};
 use crate::control_flow::{ControlFlow, ControlFlows};
