@@ -11,8 +11,8 @@
 //! as making one takes memory, and allocators have mutexes.
 
 use crate::io::{RecordedCall, missing, real};
+use crate::next::keeping_errno;
 use crate::process::{sampling, thread};
-use crate::system::keeping_errno;
 use libc::{c_int, c_uint, clockid_t, timespec, timeval, useconds_t};
 use ouzel_recording::blocking::BlockingCall;
 use ouzel_recording::sleep;

@@ -2,6 +2,56 @@
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// A function of C that is replaced, found when it is first called.
+pub struct Next {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Next {
+    /// One that is not looked up yet.
+    pub const fn new(name: &'static CStr) -> Self {
+        Next { name, found: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    /// Its address; null if this system does not have it.
+    pub fn get(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if !found.is_null() {
+            return found;
+        }
+        let found = symbol(self.name);
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// Calls it with arguments that are numbers or pointers.
+    ///
+    /// # Safety
+    /// The arguments are those of the function.
+    pub unsafe fn call(&self, arguments: &[usize]) -> c_int {
+        let function = self.get();
+        if function.is_null() {
+            return -1;
+        }
+        // SAFETY: as the caller says.
+        unsafe { invoke(function, arguments) }
+    }
+}
+
+/// The program sees the error number of its own call.
+pub fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: the error number of this thread.
+    unsafe {
+        let place = libc::__errno_location();
+        let before = *place;
+        let result = work();
+        *place = before;
+        result
+    }
+}
 
 /// The next definition of a symbol after this library; null if there is none.
 pub fn symbol(name: &CStr) -> *mut c_void {

@@ -4,46 +4,11 @@
 
 use crate::blocking;
 use crate::clock;
-use crate::next;
+use crate::next::{Next, keeping_errno};
 use crate::process::{self, sampling};
 use ouzel_recording::blocking::BlockingCall;
 use ouzel_recording::journal::Entry;
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-/// A function of C that is replaced, found when it is first called.
-pub struct Next {
-    name: &'static CStr,
-    found: AtomicPtr<c_void>,
-}
-
-impl Next {
-    /// One that is not looked up yet.
-    pub const fn new(name: &'static CStr) -> Self {
-        Next { name, found: AtomicPtr::new(std::ptr::null_mut()) }
-    }
-
-    /// Its address; null if this system does not have it.
-    pub fn get(&self) -> *mut c_void {
-        let found = self.found.load(Ordering::Relaxed);
-        if !found.is_null() {
-            return found;
-        }
-        let found = next::symbol(self.name);
-        self.found.store(found, Ordering::Relaxed);
-        found
-    }
-
-    /// Calls it with arguments that are numbers or pointers.
-    unsafe fn call(&self, arguments: &[usize]) -> c_int {
-        let function = self.get();
-        if function.is_null() {
-            return -1;
-        }
-        // SAFETY: as the caller says.
-        unsafe { next::invoke(function, arguments) }
-    }
-}
+use std::ffi::{c_char, c_int};
 
 /// Writes down that a child was killed.
 fn note(pid: c_int, status: c_int) {
@@ -122,18 +87,6 @@ unsafe extern "C" fn waitid(kind: c_int, id: c_int, info: *mut libc::siginfo_t, 
         }
     }
     result
-}
-
-/// The program sees the error number of its own call.
-pub fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
-    // SAFETY: the error number of this thread.
-    unsafe {
-        let place = libc::__errno_location();
-        let before = *place;
-        let result = work();
-        *place = before;
-        result
-    }
 }
 
 /// Ends the process at once, in whatever way has this name.

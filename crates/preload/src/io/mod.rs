@@ -14,8 +14,8 @@ mod streams;
 
 use crate::clock;
 use crate::depth::Outermost;
+use crate::next::keeping_errno;
 use crate::process::{self, Process, sampling, thread};
-use crate::system::keeping_errno;
 use ouzel_otf2::records::Event;
 use ouzel_otf2::records::enums::{IoOperationMode, IoSeekOption};
 use ouzel_otf2::records::event::{
@@ -34,7 +34,7 @@ static N_OPERATIONS: AtomicU64 = AtomicU64::new(0);
 /// A function of C with this name and type; none if this system has none.
 macro_rules! real {
     ($name:ident($($type:ty),*) -> $result:ty) => {{
-        static NEXT: $crate::system::Next = $crate::system::Next::new(
+        static NEXT: $crate::next::Next = $crate::next::Next::new(
             match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
                 Err(_) => c"",

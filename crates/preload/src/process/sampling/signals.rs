@@ -4,7 +4,7 @@
 
 use super::timer::{SIGNAL, ThreadTimer};
 use crate::next;
-use crate::system::keeping_errno;
+use crate::next::keeping_errno;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
