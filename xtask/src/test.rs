@@ -171,7 +171,7 @@ fn pytest(
     folder: &str,
     environment: &[(&str, PathBuf)],
 ) -> Result<Outcome> {
-    const SECONDS: u32 = 400;
+    const SECONDS: u32 = 500;
     let run = || {
         let mut pytest = bounded(SECONDS, python);
         pytest
