@@ -278,7 +278,7 @@ mod tests {
             (0o020_620, b"/dev/pts/3", FileKind::Terminal),
             (0o020_666, b"/dev/urandom", FileKind::File),
             (0o600, b"anon_inode:[eventfd]", FileKind::Event),
-            (0o100_644, b"/home/a", FileKind::File),
+            (0o100_644, b"/data/a", FileKind::File),
             (0, b"", FileKind::File),
         ];
         for (mode, name, kind) in cases {
