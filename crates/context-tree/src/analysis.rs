@@ -73,6 +73,8 @@ pub struct FoldedMember {
     counter: AnchorCounter,
     /// Only until the first enter, as exact events make samples useless, unless the code shows loops around both.
     samples: Option<LocationSamples>,
+    /// Whether some of its calls are made of samples.
+    has_sampled_calls: bool,
 }
 
 /// The clusters of each peer group.
@@ -134,7 +136,7 @@ impl Analysis for ContextTreesFold {
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;
     const NAME: &'static str = "context_trees";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
 
     fn needs(&self) -> Needs {
         let needs = if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES };
@@ -160,7 +162,15 @@ impl Analysis for ContextTreesFold {
         };
         let samples = (!self.paths.is_empty()).then(|| LocationSamples::new(self.paths.clone(), timing));
         let counter = AnchorCounter::default();
-        Some(Box::new(FoldedMember { group, member: member as u32, builder, counter, samples }))
+        let has_sampled_calls = false;
+        Some(Box::new(FoldedMember {
+            group,
+            member: member as u32,
+            builder,
+            counter,
+            samples,
+            has_sampled_calls,
+        }))
     }
 
     fn fold(&self, local: &mut ContextTreesLocal, chunk: &EventChunk<'_>) {
@@ -176,6 +186,7 @@ impl Analysis for ContextTreesFold {
                 samples.fold(chunk);
             }
         }
+        local.has_sampled_calls |= chunk.call_sites.iter().any(|site| !site.is_recorded);
         let builder = &mut local.builder;
         if let Some(rules) = self.parts_of(local.group) {
             return fold_parts(builder, &mut local.counter, rules, chunk);
@@ -197,14 +208,17 @@ impl Analysis for ContextTreesFold {
         into: &mut ContextTreesPartial,
     ) {
         let Some(local) = local else { return };
-        let FoldedMember { group, member, builder, samples, .. } = *local;
+        let FoldedMember { group, member, builder, samples, has_sampled_calls, .. } = *local;
         let one = match samples.and_then(LocationSamples::finish) {
             Some(samples) => {
                 into.doubts.add(samples.doubts);
                 Alike::sampled(member, samples)
             }
             None => {
-                let (tree, loops) = builder.finish();
+                let (mut tree, mut loops) = builder.finish();
+                if has_sampled_calls {
+                    self.assembler.doubt_iterations(&mut tree, &mut loops);
+                }
                 match summary.sampling_period {
                     Some(period) => Alike::beside_calls(member, tree, loops, self.period.unwrap_or(period)),
                     None => Alike::one(member, tree, loops),

@@ -14,7 +14,7 @@ use crate::node::{Body, Gaps, LoopBody, LoopSource, Node, StaticId};
 use crate::recognise::{Grown, Mark, Recogniser, SequenceScope};
 use crate::rows::LoopRows;
 use crate::strip::{LEAVE, LOOPS, Strip, Taken};
-use ouzel_model::{Definitions, RegionId, RegionRole};
+use ouzel_model::{Definitions, Paradigm, Region, RegionId, RegionRole};
 use serde::{Deserialize, Serialize};
 
 /// Most tokens of a tree kept in order: 4096 calls. More is no summary, and K·log2 N trees are in memory.
@@ -27,8 +27,8 @@ pub const DEPTH_MAX: usize = 192;
 pub struct Assembler {
     /// By region: whether it synchronises.
     pub anchors: Vec<bool>,
-    /// By region: whether the trace marks it as a loop.
-    pub marked: Vec<bool>,
+    /// By region: what says that it is a loop, if it is one.
+    pub marked: Vec<Option<LoopSource>>,
     /// How iterations are clustered.
     pub iterations: IterationClustering,
 }
@@ -58,6 +58,8 @@ pub struct LoopRecord {
     pub accepted: u64,
     /// Rejected iterations.
     pub rejected: u64,
+    /// See [`LoopBody::is_lower_bound`].
+    pub is_lower_bound: bool,
     /// Its iterations.
     pub rows: LoopRows,
 }
@@ -65,7 +67,15 @@ pub struct LoopRecord {
 impl Assembler {
     /// For the regions of a trace, given which of them synchronise.
     pub fn new(definitions: &Definitions, anchors: Vec<bool>, iterations: IterationClustering) -> Self {
-        let marked = definitions.regions.iter().map(|region| region.role == RegionRole::Loop).collect();
+        let says = |(id, region): (usize, &Region)| match (region.role, region.paradigm) {
+            (RegionRole::Loop, _) if definitions.code_flows.contains_key(&RegionId::from_index(id)) => {
+                Some(LoopSource::Binary)
+            }
+            (RegionRole::Loop, Paradigm::Sampling) => Some(LoopSource::StructureFile),
+            (RegionRole::Loop, _) => Some(LoopSource::Marked),
+            _ => None,
+        };
+        let marked = definitions.regions.iter().enumerate().map(says).collect();
         Assembler { anchors, marked, iterations }
     }
 
@@ -74,20 +84,44 @@ impl Assembler {
         self.anchors.get(region.index()).copied().unwrap_or(false)
     }
 
-    /// Whether the trace marks a region as a loop.
-    fn is_marked(&self, region: Option<RegionId>) -> bool {
-        region.is_some_and(|region| self.marked.get(region.index()) == Some(&true))
+    /// What says that a region is a loop.
+    fn marked(&self, region: Option<RegionId>) -> Option<LoopSource> {
+        self.marked.get(region?.index()).copied().flatten()
     }
 
-    /// Whether `id` is a loop found among the calls of `caller`, which the trace marks as a loop: then the two are one.
+    /// Whether `id` is a loop found among the calls of `caller`, which is known as a loop: then the two are one.
     pub(crate) fn is_loop_of(&self, id: StaticId, caller: Option<StaticId>) -> bool {
-        matches!(id, StaticId::FoundLoop { .. }) && self.is_marked(caller.and_then(StaticId::region))
+        matches!(id, StaticId::FoundLoop { .. }) && self.marked(caller.and_then(StaticId::region)).is_some()
     }
 
     /// How a loop over children of `caller` that are `key` became known.
     pub(crate) fn loop_source(&self, caller: Option<RegionId>, key: Option<RegionId>) -> LoopSource {
-        let is_marked = |region| self.is_marked(region);
-        if is_marked(caller) || is_marked(key) { LoopSource::Marked } else { LoopSource::TandemRepeat }
+        self.marked(caller).or_else(|| self.marked(key)).unwrap_or(LoopSource::TandemRepeat)
+    }
+
+    /// Notes which loops may have had more iterations than were found, where calls are made of samples: all but those that are
+    /// the repetition of a call that synchronises, which is recorded.
+    pub(crate) fn doubt_iterations(&self, tree: &mut Node, loops: &mut [LoopRecord]) {
+        let is_sure = |id: Option<&StaticId>, source: LoopSource| match id {
+            Some(StaticId::FoundLoop { key, .. }) => {
+                source == LoopSource::TandemRepeat && self.is_anchor(*key)
+            }
+            _ => false,
+        };
+        for record in loops {
+            record.is_lower_bound = !is_sure(record.path.last(), record.source);
+        }
+        let mut pending = vec![tree];
+        while let Some(node) = pending.pop() {
+            match &mut node.body {
+                Body::Call { children, .. } => pending.extend(children),
+                Body::Loop(body) => {
+                    body.is_lower_bound = !is_sure(Some(&node.id), body.source);
+                    pending.extend(body.clusters.iter_mut().map(|cluster| &mut cluster.tree));
+                }
+                Body::Profile { .. } => {}
+            }
+        }
     }
 
     /// The tree of an iteration, or of an average of iterations.
@@ -291,6 +325,7 @@ impl<'a> Assembly<'a> {
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n,
             rejected: 0,
+            is_lower_bound: body.is_lower_bound,
             rows,
         };
         (Node::of_loop(id, body), Some(record))
@@ -438,6 +473,7 @@ impl Child {
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n - body.rejected.min(rows.n),
             rejected: body.rejected,
+            is_lower_bound: body.is_lower_bound,
             rows: *rows,
         });
         let end = record.as_ref().and_then(|record| record.rows.rows.last()).map_or(at, |row| row.end);

@@ -273,8 +273,7 @@ impl Iterations {
             .map(|IterationAverage { n, average, .. }| IterationCluster { n: n as u64, tree: average });
         let clusters = clusters.collect();
         let cfg_source = LoopSource::TandemRepeat;
-        let mut body =
-            LoopBody { source, cfg_source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 };
+        let mut body = LoopBody { clusters, map, ..LoopBody::empty(source, cfg_source) };
         if tools.assembler.iterations == IterationClustering::AsPrinted {
             let printed = LoopBody::of_iterations(self.kept, source, &tools.merger);
             let piece = |IterationCluster { n, tree }: IterationCluster| IterationCluster {
@@ -362,8 +361,7 @@ impl LoopBody {
             clusters.push(IterationCluster { n: members.len() as u64, tree: average.tree });
         }
         let map = Runs::from_values(cluster_of);
-        let cfg_source = LoopSource::TandemRepeat;
-        LoopBody { source, cfg_source, gap: 0.0, clusters, map, profiles: Vec::new(), rejected: 0 }
+        LoopBody { clusters, map, ..LoopBody::empty(source, LoopSource::TandemRepeat) }
     }
 }
 

@@ -212,6 +212,8 @@ pub struct LoopBody<T = Node> {
     pub profiles: Vec<Node>,
     /// Number of rejected iterations.
     pub rejected: u64,
+    /// Whether there may have been more iterations than were found, as in samples.
+    pub is_lower_bound: bool,
 }
 
 /// Iterations that are alike.
@@ -372,6 +374,20 @@ impl Body {
 }
 
 impl<T> LoopBody<T> {
+    /// A loop without an iteration.
+    pub(crate) fn empty(source: LoopSource, cfg_source: LoopSource) -> Self {
+        LoopBody {
+            source,
+            cfg_source,
+            gap: 0.0,
+            clusters: Vec::new(),
+            map: Runs::default(),
+            profiles: Vec::new(),
+            rejected: 0,
+            is_lower_bound: false,
+        }
+    }
+
     /// Number of accepted iterations.
     pub fn n_iterations(&self) -> u64 {
         self.map.n_accepted()
@@ -480,6 +496,7 @@ mod tests {
             map: Runs::from_values([0, 0, 1, 0]),
             profiles: vec![Node::profile(id(4), 7.0, 2.0, Vec::new())],
             rejected: 2,
+            is_lower_bound: false,
         };
         let node = Node::of_loop(StaticId::FoundLoop { key: RegionId(3), level: 0 }, body);
         assert!((node.duration() - (0.5 + 3.0 * 13.0 + 23.0 + 7.0)).abs() < 1e-12);

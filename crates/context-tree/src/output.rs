@@ -62,6 +62,8 @@ pub struct LoopSummary {
     pub accepted: u64,
     /// Iterations that could not be distinguished or were too many, of the cluster that has most.
     pub rejected: u64,
+    /// Whether there may have been more iterations than were found, as in samples.
+    pub is_lower_bound: bool,
     /// Clusters of iterations, of the cluster of locations that has most.
     pub n_clusters: u32,
     /// The iterations of each cluster's representative; empty for a nested loop.
@@ -163,6 +165,7 @@ impl TreeGroup {
                 summary.is_nested = false;
                 summary.accepted = summary.accepted.max(record.accepted);
                 summary.rejected = summary.rejected.max(record.rejected);
+                summary.is_lower_bound |= record.is_lower_bound;
                 summary.n_clusters = summary.n_clusters.max(record.n_clusters);
                 summary.instances.push(instance);
             }
@@ -208,6 +211,7 @@ impl Loops {
             is_nested: true,
             accepted: 0,
             rejected: 0,
+            is_lower_bound: false,
             n_clusters: 0,
             instances: Vec::new(),
         })
@@ -236,6 +240,7 @@ impl Loops {
                     let summary = self.get(nest.path.clone(), ALL, [body.source, body.cfg_source]);
                     summary.accepted += n * body.n_iterations();
                     summary.rejected += n * body.rejected;
+                    summary.is_lower_bound |= body.is_lower_bound;
                     summary.n_clusters = summary.n_clusters.max(body.clusters.len() as u32);
                 }
                 for cluster in &body.clusters {
@@ -256,6 +261,7 @@ impl Loops {
             let summary = self.get(path, nth, [loop_of_other.source, loop_of_other.cfg_source]);
             summary.accepted = summary.accepted.max(loop_of_other.accepted);
             summary.rejected = summary.rejected.max(loop_of_other.rejected);
+            summary.is_lower_bound |= loop_of_other.is_lower_bound;
             summary.n_clusters = summary.n_clusters.max(loop_of_other.n_clusters);
         }
     }

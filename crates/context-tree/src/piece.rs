@@ -215,7 +215,8 @@ impl Inner {
 impl InnerLoop {
     /// As a tree.
     pub(crate) fn to_node(&self, tools: Tools<'_>) -> Node {
-        let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected } = &self.body;
+        let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected, is_lower_bound } =
+            &self.body;
         let tree = |cluster: &IterationCluster<Piece>| IterationCluster {
             n: cluster.n,
             tree: cluster.tree.tree(tools).clone(),
@@ -230,6 +231,7 @@ impl InnerLoop {
                 map: map.clone(),
                 profiles: profiles.clone(),
                 rejected: *rejected,
+                is_lower_bound: *is_lower_bound,
             },
         )
     }

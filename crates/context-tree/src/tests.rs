@@ -43,14 +43,7 @@ fn loop_node(iterations: Vec<Node>, order: &dyn Order) -> Node {
         .into_iter()
         .map(|(members, cluster)| IterationCluster { n: members.len() as u64, tree: cluster.tree })
         .collect();
-    let body = LoopBody {
-        source: LoopSource::TandemRepeat,
-        cfg_source: LoopSource::TandemRepeat,
-        gap: 0.0,
-        clusters,
-        map: Runs::from_values(of),
-        profiles: Vec::new(),
-        rejected: 0,
-    };
+    let empty = LoopBody::empty(LoopSource::TandemRepeat, LoopSource::TandemRepeat);
+    let body = LoopBody { clusters, map: Runs::from_values(of), ..empty };
     Node::of_loop(StaticId::FoundLoop { key: RegionId(0), level: 0 }, body)
 }

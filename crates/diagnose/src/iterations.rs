@@ -2,7 +2,7 @@
 
 use ouzel_analyses::peers::PeerKind;
 use ouzel_context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup};
-use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit};
+use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit, units};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -52,8 +52,11 @@ pub struct LoopEntry {
     pub cfg_source: LoopSource,
     /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
-    /// Iterations.
+    /// Iterations found.
     pub accepted: u64,
+    /// Whether all numbers of iterations of this loop are lower bounds: calls made of samples can have missed some. Then each
+    /// that was found is one or several.
+    pub is_lower_bound: bool,
     /// What could not be split into iterations.
     pub rejected: u64,
     /// Kinds of iterations.
@@ -203,6 +206,7 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
         is_nested: summary.is_nested,
         accepted: summary.accepted,
         rejected: summary.rejected,
+        is_lower_bound: summary.is_lower_bound,
         n_clusters: u64::from(summary.n_clusters),
         instances: summary
             .instances
@@ -261,6 +265,11 @@ impl LoopEntry {
         self.call_path.last() == Some(&self.name)
     }
 
+    /// `12 iterations`, or `at least 12 iterations`.
+    pub fn n_in_words(&self) -> String {
+        n_in_words(self.accepted, self.is_lower_bound)
+    }
+
     /// How the loop was detected, and its iterations in samples, in words.
     pub fn source_in_words(&self) -> String {
         let source = in_words(self.source);
@@ -268,9 +277,18 @@ impl LoopEntry {
             LoopSource::LearnedSampled | LoopSource::LearnedExact | LoopSource::LineOrder => {
                 format!("{source}; iterations {}", in_words(self.cfg_source))
             }
+            LoopSource::TandemRepeat if self.source == LoopSource::Binary => {
+                format!("{source}; iterations {}", in_words(self.cfg_source))
+            }
             _ => source.to_owned(),
         }
     }
+}
+
+/// `12 iterations`, or `at least 12 iterations`.
+pub fn n_in_words(n: u64, is_lower_bound: bool) -> String {
+    let least = if is_lower_bound { "at least " } else { "" };
+    format!("{least}{}", units::counted(n, "iteration", "iterations"))
 }
 
 /// How something was detected.

@@ -49,7 +49,9 @@ impl Steps {
     /// From the loops of all locations.
     pub fn new(trees: &ContextTreesOutput) -> Steps {
         let groups = trees.groups.iter().filter(|group| group.kind == PeerKind::MainThread);
-        let own = |summary: &&LoopSummary| !summary.is_nested && summary.rejected == 0;
+        // Findings name single iterations, whose numbers are true only if all are there.
+        let is_sure = |summary: &LoopSummary| summary.rejected == 0 && !summary.is_lower_bound;
+        let own = |summary: &&LoopSummary| !summary.is_nested && is_sure(summary);
         Steps(groups.flat_map(|group| group.loops.iter().filter(own).filter_map(StepLoop::new)).collect())
     }
 

@@ -582,7 +582,10 @@ impl SampledCalls {
             Some(at).filter(|&at| at != OUTSIDE)
         };
         let known = self.recorded.iter().rev().take(RECORDED_AROUND).find_map(|call| frame_of(call.region));
-        let base = known.unwrap_or_else(|| frames.common(call.at, to));
+        // Of a call that is not on the path, an outer one that is says less than the frames that it was entered in.
+        let entered_in = frames.common(call.at, to);
+        let is_inside = |known: &u32| frames.get(entered_in).depth < frames.get(*known).depth;
+        let base = known.filter(is_inside).unwrap_or(entered_in);
         if base != self.base {
             self.leave_to(frames, calls, time, self.base);
             (self.at, self.base) = (base, base);

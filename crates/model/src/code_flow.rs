@@ -13,6 +13,8 @@ pub struct CodePart {
     pub line: u32,
     /// Whether it is an inner loop.
     pub is_loop: bool,
+    /// Whether no iteration that is followed by another, and no call that returns, can do without it.
+    pub is_always: bool,
     /// The function that is called; empty for a loop, and if the code does not say.
     pub function: Arc<str>,
 }
@@ -43,6 +45,11 @@ impl CodeFlow {
         named(function).or_else(|| named("")).unwrap_or_else(all)
     }
 
+    /// Whether no iteration that is followed by another, and no call that returns, can do without what is one of these parts.
+    pub fn is_always(&self, parts: &[usize]) -> bool {
+        !parts.is_empty() && parts.iter().all(|&part| self.parts.get(part).is_some_and(|part| part.is_always))
+    }
+
     /// Whether one of these parts can run after one of those in the same iteration or call.
     pub fn follows(&self, before: &[usize], next: &[usize]) -> bool {
         let can = |before: usize, next: usize| {
@@ -59,7 +66,12 @@ mod tests {
 
     #[test]
     fn parts_are_found_by_line_then_by_name() {
-        let part = |line, is_loop, name: &str| CodePart { line, is_loop, function: Arc::from(name) };
+        let part = |line, is_loop, name: &str| CodePart {
+            line,
+            is_loop,
+            is_always: line == 6 || name == "a",
+            function: Arc::from(name),
+        };
         let flow = CodeFlow {
             parts: vec![
                 part(5, false, "a"),
@@ -79,6 +91,9 @@ mod tests {
         assert_eq!(flow.parts_of(None, false, "ns::b(int)"), [1]);
         assert!(flow.parts_of(None, false, "c").is_empty());
         assert!(flow.follows(&[0], &[2]) && !flow.follows(&[2], &[0]) && !flow.follows(&[9], &[0]));
+        assert!(flow.is_always(&[0]) && flow.is_always(&[0, 2]));
+        assert!(!flow.is_always(&[0, 1]), "it may be the other");
+        assert!(!flow.is_always(&[]) && !flow.is_always(&[9]));
         // Of parts that cannot be told apart one can follow another.
         assert!(flow.follows(&[0, 1], &[0, 1]) && !flow.follows(&[1], &[1]));
     }

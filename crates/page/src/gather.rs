@@ -77,6 +77,7 @@ impl<'a> Pictures<'a> {
             name: of.name.clone(),
             call_path: of.call_path.clone(),
             source: format!("{}{mean}", of.source_in_words()),
+            is_lower_bound: of.is_lower_bound,
             series: of.instances.iter().map(series).collect(),
         }
     }

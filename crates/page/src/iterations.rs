@@ -8,6 +8,7 @@ use crate::pictures::{IterationSeries, LoopPicture};
 use crate::report_sections::{call_path, region};
 use crate::units;
 use maud::{Markup, PreEscaped, html};
+use ouzel::diagnose::iterations::n_in_words;
 use ouzel::model::short_name;
 use std::fmt::Write;
 
@@ -56,17 +57,18 @@ fn chart(picture: &LoopPicture) -> Markup {
     let top = longest.next_multiple_of(round_step(longest.max(1), STEPS)).max(1);
     let label = format!(
         "Durations of {} of {name}: from {} to {}.",
-        units::counted(n as u64, "iteration", "iterations"),
+        n_in_words(n as u64, picture.is_lower_bound),
         units::time(shortest),
         units::time(longest)
     );
     html! {
         figure.chart {
             figcaption {
-                h3 { (region(&picture.name)) ": " (units::counted(n as u64, "iteration", "iterations")) }
+                h3 { (region(&picture.name)) ": " (n_in_words(n as u64, picture.is_lower_bound)) }
                 p {
                     @if !picture.call_path.is_empty() { (call_path(&picture.call_path)) " · " }
                     (picture.source)
+                    @if picture.is_lower_bound { " · samples can miss iterations: one found is one or several" }
                 }
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {

@@ -52,6 +52,8 @@ pub struct LoopPicture {
     pub call_path: Vec<Arc<str>>,
     /// Where the iterations come from, in words.
     pub source: String,
+    /// Whether samples can have missed iterations.
+    pub is_lower_bound: bool,
     /// For each cluster of locations, what its representative did.
     pub series: Vec<IterationSeries>,
 }

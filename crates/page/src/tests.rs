@@ -260,6 +260,7 @@ fn iterations_are_drawn_with_their_units() {
         name: "<loop>".into(),
         call_path: ["main", "<loop>"].map(Into::into).to_vec(),
         source: "marked in the trace".to_owned(),
+        is_lower_bound: false,
         series: vec![series(0, 10), series(1, 9), series(2, 10)],
     }];
     let page =

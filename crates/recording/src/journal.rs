@@ -16,6 +16,9 @@ use crate::openmp::Construct;
 use fields::{Fields, put, put_list, put_number};
 pub use lines::{IO_HANDLE_LINE_BYTES, function_line, io_handle_line, lost_line};
 
+/// The number of the region of the whole program; functions of MPI and C have smaller ones.
+pub const ROOT_REGION: u32 = 1000;
+
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {

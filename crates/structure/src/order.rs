@@ -8,7 +8,7 @@
 //!
 //! Source: Wei and Mellor-Crummey, ICS'18, section 3.2 (Algorithm 1, lines that make the graph).
 
-use crate::flow::Transfer;
+use crate::flow::{Block, Transfer};
 use crate::tree::{Analysed, Key, ScopeId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct Vertex {
 pub struct Flow {
     /// Ascending, each once.
     pub vertices: Vec<Vertex>,
+    /// For each part whether no iteration that is followed by another, and no call that returns, can do without it.
+    pub always: Vec<bool>,
     /// Places in `vertices`: the second can run after the first. Ascending, all that follow from others too. No part of a
     /// loop follows itself, as an unrolled loop has copies of a part for different iterations.
     pub edges: Vec<(usize, usize)>,
@@ -40,27 +42,44 @@ pub struct Flow {
 /// Numbers of parts.
 type Set = BTreeSet<usize>;
 
-/// The blocks in which a scope runs, and the first: all of its loop, or of its function if that is in no loop. `step` is in
-/// the scope.
-fn blocks(analysed: &Analysed, scope: ScopeId, step: usize) -> Option<(Vec<usize>, usize)> {
-    let around = match scope {
-        ScopeId::Loop(number) => Some(number),
-        ScopeId::Function => None,
+/// The loop that a scope is or is directly in, `step` being in the scope; `Some(None)` if it is in none.
+fn loop_around(analysed: &Analysed, scope: ScopeId, step: usize) -> Option<Option<usize>> {
+    match scope {
+        ScopeId::Loop(number) => Some(Some(number)),
+        ScopeId::Function => Some(None),
         ScopeId::Inlined(_) => {
             let path = analysed.path(step);
             let at = path.iter().position(|key| scope.is(key))?;
-            path[..at].iter().rev().find_map(|key| match key {
+            Some(path[..at].iter().rev().find_map(|key| match key {
                 Key::Loop(number) => Some(*number),
                 Key::Inlined(_) => None,
-            })
+            }))
         }
-    };
-    match around {
-        Some(number) => analysed.loops.get(number).map(|found| (found.blocks.clone(), found.header)),
+    }
+}
+
+/// Where a scope runs.
+struct Extent {
+    /// The blocks of its loop, or of its function if that is in no loop; ascending.
+    blocks: Vec<usize>,
+    /// The first of them.
+    header: usize,
+    /// Whether they are a loop.
+    repeats: bool,
+}
+
+/// `step` is in the scope.
+fn extent(analysed: &Analysed, scope: ScopeId, step: usize) -> Option<Extent> {
+    match loop_around(analysed, scope, step) {
+        Some(Some(number)) => {
+            let found = analysed.loops.get(number)?;
+            Some(Extent { blocks: found.blocks.clone(), header: found.header, repeats: true })
+        }
         // Of what nothing is known to lead to, it is not known what runs before.
-        None => {
+        _ => {
             let reached = analysed.graph.reached();
-            Some(((0..reached.len()).filter(|&block| reached[block]).collect(), analysed.graph.entry))
+            let blocks = (0..reached.len()).filter(|&block| reached[block]).collect();
+            Some(Extent { blocks, header: analysed.graph.entry, repeats: false })
         }
     }
 }
@@ -76,9 +95,9 @@ pub(crate) fn of_scope(
     if !is_loop && 0 < analysed.graph.n_unresolved {
         return None;
     }
-    let (blocks, header) = blocks(analysed, scope, step)?;
+    let extent = extent(analysed, scope, step)?;
     let mut parts: Vec<(usize, Part)> = Vec::new();
-    for step in blocks.iter().flat_map(|&block| analysed.graph.blocks[block].steps.clone()) {
+    for step in extent.blocks.iter().flat_map(|&block| analysed.graph.blocks[block].steps.clone()) {
         parts.extend(part(analysed, scope, step, target).map(|part| (step, part)));
     }
     // What is in a loop without a line looks as if it were in the function, and comes again.
@@ -105,7 +124,8 @@ pub(crate) fn of_scope(
             copies[place].insert(*copy);
         }
     }
-    let after = after(analysed, &blocks, header, &of_block, vertices.len());
+    let after = after(analysed, &extent, &of_block, vertices.len());
+    let always = (0..vertices.len()).map(|part| is_always(analysed, &extent, &of_block, part)).collect();
     let follows = |a: usize, b: usize| match a == b {
         true => !is_loop && 1 < copies[a].len(),
         false => after[a].contains(&b),
@@ -113,7 +133,7 @@ pub(crate) fn of_scope(
     let all = (0..vertices.len()).flat_map(|a| (0..vertices.len()).map(move |b| (a, b)));
     // Vertices are sorted by line.
     let edges = all.filter(|&(a, b)| follows(a, b) && (!is_loop || a < b || !follows(b, a))).collect();
-    Some(Flow { vertices, edges })
+    Some(Flow { vertices, always, edges })
 }
 
 /// What an instruction is part of.
@@ -162,18 +182,40 @@ fn part(
     }
 }
 
+/// Whether no way through a scope leads past a part. Jumps whose targets are not known may lead past all.
+fn is_always(
+    analysed: &Analysed,
+    extent: &Extent,
+    of_block: &BTreeMap<usize, Vec<usize>>,
+    part: usize,
+) -> bool {
+    let has_part = |block: &usize| of_block.get(block).is_some_and(|inside| inside.contains(&part));
+    let mut passed = BTreeSet::new();
+    let mut open = vec![extent.header];
+    while let Some(block) = open.pop() {
+        if has_part(&block) || !passed.insert(block) {
+            continue;
+        }
+        let Block { successors, leaves, .. } = &analysed.graph.blocks[block];
+        if if extent.repeats { successors.contains(&extent.header) } else { *leaves } {
+            return false;
+        }
+        open.extend(successors.iter().filter(|next| extent.blocks.binary_search(next).is_ok()));
+    }
+    analysed.graph.n_unresolved == 0
+}
+
 /// For each part those that can run after it without a step back.
 fn after(
     analysed: &Analysed,
-    blocks: &[usize],
-    header: usize,
+    Extent { blocks, header, .. }: &Extent,
     of_block: &BTreeMap<usize, Vec<usize>>,
     n: usize,
 ) -> Vec<Set> {
     // Blocks that are done, and what can run in them and behind them.
     let mut done: BTreeMap<usize, Set> = BTreeMap::new();
-    let mut on_path = BTreeSet::from([header]);
-    let mut path: Vec<(usize, usize, Set)> = vec![(header, 0, Set::new())];
+    let mut on_path = BTreeSet::from([*header]);
+    let mut path: Vec<(usize, usize, Set)> = vec![(*header, 0, Set::new())];
     let mut after = vec![Set::new(); n];
     while let Some((block, next, behind)) = path.last_mut() {
         if let Some(&to) = analysed.graph.blocks[*block].successors.get(*next) {

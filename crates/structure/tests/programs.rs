@@ -1,6 +1,6 @@
 //! Programs whose loops are known, compiled here.
 
-use ouzel_structure::{Binary, FunctionStructure, Scope, ScopeKind, Structure, StructureError};
+use ouzel_structure::{Binary, Explorer, FunctionStructure, Scope, ScopeKind, Structure, StructureError};
 use ouzel_testkit::has_programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -156,6 +156,37 @@ fn calls_that_never_return_are_behind_the_loop() {
             assert!(*call.target != *"fail" || n_loops == 0, "{level}: {call:?}");
         }
         assert!(!structure.functions.iter().any(|function| function.name.contains(".cold")), "parts join");
+    }
+}
+
+/// What no iteration and no call can do without: what ends the program before is no way around it.
+#[test]
+fn parts_are_always_passed_as_the_source_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = std::fs::read_to_string(source("always.c")).expect("a source");
+    let lines = |word: &str| -> Vec<u32> {
+        (1..).zip(text.lines()).filter(|(_, line)| line.contains(word)).map(|(line, _)| line).collect()
+    };
+    for level in ["-O0", "-O2"] {
+        let Some(program) = compiled("always.c", &["-g", level], folder.path()) else { return };
+        let structure = structure(&program);
+        let binary = std::sync::Arc::new(Binary::open(&program).expect("a binary"));
+        let mut explorer = Explorer::new(binary);
+        let mut found: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
+        for name in ["step", "main"] {
+            let calls = calls(function(&structure, name), "last");
+            let address = calls.first().expect("it calls it").address;
+            let (_, scopes) = explorer.scopes(address).expect("known code");
+            let innermost = scopes.last().expect("the function").id;
+            let flow = explorer.flow(address, innermost).expect("known order");
+            for (vertex, is_always) in flow.vertices.iter().zip(&flow.always) {
+                if *vertex.function != *"exit" {
+                    found[usize::from(*is_always)].push(vertex.line);
+                }
+            }
+        }
+        found.iter_mut().for_each(|lines| lines.sort_unstable());
+        assert_eq!(found, [lines("SOMETIMES"), lines("ALWAYS")], "{level}");
     }
 }
 

@@ -816,7 +816,9 @@ class LoopEntry(TypedDict):
     is_nested: bool
     """Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop."""
     accepted: int
-    """Iterations."""
+    """Iterations found."""
+    is_lower_bound: bool
+    """Whether all numbers of iterations of this loop are lower bounds: calls made of samples can have missed some. Then each that was found is one or several."""
     rejected: int
     """What could not be split into iterations."""
     n_clusters: int

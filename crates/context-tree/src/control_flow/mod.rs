@@ -21,7 +21,7 @@ mod successors;
 #[cfg(test)]
 mod tests;
 
-pub use acceptance::{Acceptance, decide};
+pub use acceptance::{Acceptance, Iteration, decide};
 pub(crate) use learned::learn;
 
 use crate::align::Order;

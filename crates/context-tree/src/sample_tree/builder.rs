@@ -87,7 +87,10 @@ impl SampleTreeBuilder {
         self.begin(id, time);
         self.n_samples += 1;
         match shown_by {
-            None => self.open.iter_mut().skip(1).for_each(|node| node.has_recorded = true),
+            None => {
+                self.open.iter_mut().skip(1).for_each(|node| node.has_recorded = true);
+                self.open.last_mut().expect("it began just now").is_recorded = true;
+            }
             Some(Lca::Exact(_)) => {}
             Some(Lca::AtMost(_)) => self.quality = self.quality.max(LcaQuality::UpperBound),
             Some(Lca::Unknown) => self.quality = LcaQuality::Inferred,
@@ -174,6 +177,7 @@ impl SampleTreeBuilder {
             n_samples: self.n_samples,
             continuity: LcaQuality::Exact,
             has_recorded: false,
+            is_recorded: false,
             inside: Inside::Ordered(Vec::new()),
         });
         self.n_nodes += 1;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct CodeFlows {
     loops: BTreeMap<RegionId, CodeFlow>,
+    functions: BTreeMap<RegionId, CodeFlow>,
     /// For each region its name.
     names: Vec<Arc<str>>,
     /// Regions that are loops, with their lines.
@@ -31,13 +32,11 @@ impl CodeFlows {
             definitions.regions.iter().enumerate().filter(|(_, region)| region.role == RegionRole::Loop);
         let lines: BTreeMap<RegionId, Option<u32>> =
             loops.map(|(id, region)| (RegionId::from_index(id), region.line)).collect();
-        let is_loop = |region: &RegionId| lines.contains_key(region);
+        let flows = flows.iter().map(|(&id, flow)| (id, flow.clone()));
+        let (loops, functions) = flows.partition(|(region, _)| lines.contains_key(region));
         CodeFlows {
-            loops: flows
-                .iter()
-                .filter(|(region, _)| is_loop(region))
-                .map(|(&id, flow)| (id, flow.clone()))
-                .collect(),
+            loops,
+            functions,
             names: definitions.regions.iter().map(|region| region.name.clone()).collect(),
             lines,
         }
@@ -60,6 +59,21 @@ impl CodeFlows {
         self.of(id).is_some()
     }
 
+    /// Whether no iteration of a loop, or call of a function, can do without what this is an instance of.
+    pub fn is_always(&self, of: StaticId, part: StaticId) -> bool {
+        let flow = self.of(of).or_else(|| of.region().and_then(|region| self.functions.get(&region)));
+        flow.is_some_and(|flow| flow.is_always(&self.parts(flow, part)))
+    }
+
+    /// The parts of a loop or function that something can be an instance of.
+    fn parts(&self, flow: &CodeFlow, id: StaticId) -> Vec<usize> {
+        let name = |region: RegionId| self.names.get(region.index()).map_or("", |name| name);
+        match id {
+            StaticId::SourceLoop { line, .. } => flow.parts_of(Some(line), true, ""),
+            id => id.region().map_or_else(Vec::new, |region| flow.parts_of(id.line(), false, name(region))),
+        }
+    }
+
     /// Whether code calls it. That a thread does not run is no part of a loop, and tells no iterations apart.
     pub fn is_call(&self, region: RegionId) -> bool {
         self.names.get(region.index()).is_none_or(|name| **name != *NOT_RUNNING)
@@ -74,18 +88,21 @@ impl CodeFlows {
         }
     }
 
-    /// Whether a loop of the code is in a tree.
-    pub fn are_in(&self, root: &SampledNode) -> bool {
+    /// Whether loops of the code are in a tree, and calls right inside of the outermost of them have kept their order.
+    pub fn shows_loops(&self, root: &SampledNode) -> bool {
         let mut pending = vec![root];
+        let mut shows = false;
         while let Some(node) = pending.pop() {
-            if self.has(node.id) {
-                return true;
-            }
-            if let Inside::Ordered(children) = &node.inside {
+            let Inside::Ordered(children) = &node.inside else { continue };
+            if !self.has(node.id) {
                 pending.extend(children);
+            } else if children.iter().any(|child| child.id == StaticId::Folded) {
+                return false;
+            } else {
+                shows = true;
             }
         }
-        false
+        shows
     }
 
     /// Replaces what was learned of the loops in a tree by what the code says.
@@ -111,12 +128,7 @@ impl CodeFlows {
     }
 
     fn flow(&self, flow: &CodeFlow, children: &BTreeSet<StaticId>) -> Option<ControlFlow> {
-        let name = |region: RegionId| self.names.get(region.index()).map_or("", |name| name);
-        let parts = |&id: &StaticId| match id {
-            StaticId::SourceLoop { line, .. } => flow.parts_of(Some(line), true, ""),
-            id => id.region().map_or_else(Vec::new, |region| flow.parts_of(id.line(), false, name(region))),
-        };
-        let known = children.iter().map(|id| (*id, parts(id)));
+        let known = children.iter().map(|id| (*id, self.parts(flow, *id)));
         let known: Vec<(StaticId, Vec<usize>)> = known.filter(|(_, parts)| !parts.is_empty()).collect();
         if known.is_empty() || 2 * known.len() < children.len() {
             return None;

@@ -99,6 +99,7 @@ fn looped(id: StaticId, children: Vec<SampledNode>) -> SampledNode {
         n_samples: children.iter().map(|child| child.n_samples).sum(),
         continuity: children.iter().map(|child| child.continuity).max().unwrap_or_default(),
         has_recorded: children.iter().any(|child| child.has_recorded),
+        is_recorded: false,
         inside: Inside::Ordered(children),
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Law: durations stay what they were. Loops are done from the inside out.
 
+use super::evidence::Evidence;
 use super::{Inside, SampledIterations, SampledNode, is_loop};
-use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide, learn};
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Iteration, decide, learn};
 use crate::node::{LoopSource, StaticId};
 use ouzel_model::Ticks;
 use rustc_hash::FxHashMap;
@@ -38,26 +39,29 @@ pub struct LoopReport {
 #[cfg(test)]
 pub fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<LoopReport> {
     let mut reports = Vec::new();
-    identify_loops(root, flows, acceptance, &|_| LoopSource::Marked, &mut |report| reports.push(report));
+    let evidence = Evidence::none();
+    let known_by = |_| LoopSource::Marked;
+    identify_loops(root, flows, (acceptance, &evidence), &known_by, &mut |report| reports.push(report));
     reports
 }
 
-/// [`identify`] with what says how a loop became known, and what takes the reports.
+/// [`identify`] with what tells whether no iteration was missed, what says how a loop became known, and what takes the
+/// reports.
 pub(super) fn identify_loops(
     node: &mut SampledNode,
     flows: &ControlFlows,
-    acceptance: Acceptance,
+    (acceptance, evidence): (Acceptance, &Evidence<'_>),
     known_by: &dyn Fn(StaticId) -> LoopSource,
     report: &mut dyn FnMut(LoopReport),
 ) {
     let Inside::Ordered(children) = &mut node.inside else { return };
     for child in children.iter_mut() {
-        identify_loops(child, flows, acceptance, known_by, report);
+        identify_loops(child, flows, (acceptance, evidence), known_by, report);
     }
     let flow = flows.0.get(&node.id).filter(|_| is_loop(node.id) && !children.is_empty());
     if let Some(flow) = flow {
         let source = known_by(node.id);
-        report(split(node, flow, acceptance, source));
+        report(split(node, flow, (acceptance, evidence), source));
     }
 }
 
@@ -65,7 +69,7 @@ pub(super) fn identify_loops(
 fn split(
     node: &mut SampledNode,
     flow: &ControlFlow,
-    acceptance: Acceptance,
+    (acceptance, evidence): (Acceptance, &Evidence<'_>),
     source: LoopSource,
 ) -> LoopReport {
     let of_loop = node.duration();
@@ -94,6 +98,9 @@ fn split(
         node.inside = Inside::Profile(Box::new(ordered.into_profile()));
         return report;
     }
+    let of_iteration =
+        |iteration: &Iteration| evidence.shows_all(node.id, &children[iteration.children.clone()]);
+    let is_lower_bound = 0 < verdict.n_rejected || !verdict.iterations.iter().all(of_iteration);
     let mut children = children.into_iter();
     let is_accepted = verdict.iterations.iter().map(|iteration| iteration.is_accepted).collect();
     let (mut accepted, mut profiles) = (Vec::new(), Vec::new());
@@ -108,7 +115,8 @@ fn split(
         }
     }
     let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
-    let inside = SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source };
+    let inside =
+        SampledIterations { accepted, profiles, is_accepted, n_rejected, is_lower_bound, source, cfg_source };
     node.inside = Inside::Iterations(Box::new(inside));
     report
 }
@@ -125,6 +133,7 @@ fn iteration_node(children: Vec<SampledNode>) -> Option<SampledNode> {
         n_samples: children.iter().map(|child| child.n_samples).sum(),
         continuity: children.iter().map(|child| child.continuity).max().unwrap_or_default(),
         has_recorded: children.iter().any(|child| child.has_recorded),
+        is_recorded: false,
         inside: Inside::Ordered(children),
     })
 }

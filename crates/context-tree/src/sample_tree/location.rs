@@ -5,6 +5,7 @@
 
 use super::builder::SampleTreeBuilder;
 use super::code_flow::CodeFlows;
+use super::evidence::Evidence;
 use super::found_loops::find_loops;
 use super::iterations::{identify_loops, learn_flows};
 use super::{Inside, LcaQuality, SampledIterations, SampledNode, SampledTree, is_loop, static_id};
@@ -245,14 +246,10 @@ impl LocationSamples {
     }
 
     /// The tree; `None` without a sample. Calls have none here if the code shows no loop around them, or if there are so
-    /// many that their order would be lost.
+    /// many that the order of those right inside of an outermost loop is lost.
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = match self.of_calls {
-            true => {
-                let is_better =
-                    |tree: &SampledTree| tree.folded_below == Ticks(0) && self.paths.code.are_in(&tree.root);
-                self.builder.finish_calls().filter(is_better)?
-            }
+            true => self.builder.finish_calls().filter(|tree| self.paths.code.shows_loops(&tree.root))?,
             false => self.builder.finish()?,
         };
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
@@ -265,7 +262,12 @@ impl LocationSamples {
         let mut flows = learn_flows([&root], LoopSource::LearnedSampled);
         self.paths.code.replace(&root, &mut flows);
         let known_by = |id| self.paths.known_by(id);
-        identify_loops(&mut root, &flows, Acceptance::sampled(period), &known_by, &mut drop);
+        let evidence = Evidence {
+            code: Some(&self.paths.code),
+            period: Some(period).filter(|period| Ticks(0) < *period),
+            has_exact_instances: !self.of_calls && quality == LcaQuality::Exact,
+        };
+        identify_loops(&mut root, &flows, (Acceptance::sampled(period), &evidence), &known_by, &mut drop);
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
         let mut loops = Vec::new();
@@ -285,7 +287,8 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
     match &node.inside {
         Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
         Inside::Iterations(inside) => {
-            let SampledIterations { accepted, n_rejected, source, cfg_source, .. } = &**inside;
+            let SampledIterations { accepted, n_rejected, is_lower_bound, source, cfg_source, .. } =
+                &**inside;
             let mut rows = LoopRows::default();
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);
@@ -304,6 +307,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
                 n_clusters: 0,
                 accepted: rows.n,
                 rejected: *n_rejected,
+                is_lower_bound: *is_lower_bound,
                 rows,
             });
         }

@@ -21,6 +21,7 @@
 
 mod builder;
 mod code_flow;
+mod evidence;
 mod found_loops;
 mod iterations;
 mod location;
@@ -95,6 +96,8 @@ pub struct SampledNode {
     pub continuity: LcaQuality,
     /// Whether it, or a call inside of it, is recorded: then it was there for certain, however short it was.
     pub has_recorded: bool,
+    /// Whether it is itself recorded: then each of its instances is known.
+    pub is_recorded: bool,
     /// What is inside.
     pub inside: Inside,
 }
@@ -121,6 +124,8 @@ pub struct SampledIterations {
     pub is_accepted: Vec<bool>,
     /// Number of rejected ones.
     pub n_rejected: u64,
+    /// Whether there may have been more.
+    pub is_lower_bound: bool,
     /// How the loop became known.
     pub source: LoopSource,
     /// How its control flow became known.
@@ -277,7 +282,15 @@ impl SampledNode {
 impl SampledIterations {
     /// The loop, without time outside of iterations.
     fn into_loop(self, merger: &Merger<'_>) -> LoopBody {
-        let SampledIterations { accepted, profiles, is_accepted, n_rejected, source, cfg_source } = self;
+        let SampledIterations {
+            accepted,
+            profiles,
+            is_accepted,
+            n_rejected,
+            is_lower_bound,
+            source,
+            cfg_source,
+        } = self;
         let n = accepted.len();
         let nodes = accepted.into_iter().map(|iteration| iteration.into_node(merger)).collect();
         let clusters = cluster(nodes, merger);
@@ -297,6 +310,7 @@ impl SampledIterations {
             map: map_of(&is_accepted, &of),
             profiles,
             rejected: n_rejected,
+            is_lower_bound,
         }
     }
 }

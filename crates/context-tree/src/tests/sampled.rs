@@ -49,6 +49,7 @@ fn sampled_ranks_have_clusters_and_iterations() {
     assert_eq!(members, [&[0, 1, 3].map(LocationId)[..], &[LocationId(2)]]);
     let found = &group.loops[0];
     assert_eq!((found.source, found.accepted, found.rejected), (LoopSource::Marked, 12, 0));
+    assert!(!found.is_lower_bound, "calls of 20 periods that are known to be new ones");
     assert_eq!(found.cfg_source, LoopSource::LearnedSampled);
     let instance = &found.instances[0];
     assert_eq!((instance.n_iterations, instance.n_clusters), (12, 1));
@@ -117,7 +118,12 @@ fn samples_of_accelerators_are_exact() {
 
 /// What the code says of the loop: the call at line 8 comes first, as if the source had been rotated.
 fn rotated(trace: &mut ToyTrace) -> RegionId {
-    let part = |line: u32, function: &str| CodePart { line, is_loop: false, function: Arc::from(function) };
+    let part = |line: u32, function: &str| CodePart {
+        line,
+        is_loop: false,
+        is_always: false,
+        function: Arc::from(function),
+    };
     let flow = CodeFlow { parts: vec![part(7, "work"), part(8, "exchange")], after: vec![vec![], vec![0]] };
     let marked = trace.region("loop");
     trace.definitions_mut().code_flows.insert(marked, flow);
@@ -133,6 +139,33 @@ fn the_code_says_where_iterations_begin() {
     assert_eq!((found.source, found.cfg_source), (LoopSource::Binary, LoopSource::Binary));
     // The first work and the last exchange are iterations of their own.
     assert_eq!((found.accepted, found.rejected), (13, 0));
+}
+
+/// Whether the loop's number is a lower bound, with parts of the loop that are always there.
+#[test]
+fn samples_of_two_parts_that_are_always_there_show_all_iterations() {
+    let is_lower_bound = |periods: (u64, u64), always: &[u32]| {
+        let text = rank(0, 12, periods).replace("lca ", "lca <=");
+        let mut trace = ToyTrace::new(&text);
+        let marked = trace.region("loop");
+        trace.definitions_mut().regions[marked.index()].role = RegionRole::Loop;
+        let part = |line: u32, function: &str| CodePart {
+            line,
+            is_loop: false,
+            is_always: always.contains(&line),
+            function: Arc::from(function),
+        };
+        let parts = vec![part(7, "work"), part(8, "exchange")];
+        trace.definitions_mut().code_flows.insert(marked, CodeFlow { parts, after: vec![vec![1], vec![]] });
+        let found = only(trees(&trace)).loops.remove(0);
+        assert_eq!((found.accepted, found.cfg_source), (12, LoopSource::Binary));
+        found.is_lower_bound
+    };
+    assert!(!is_lower_bound((20, 3), &[7, 8]));
+    assert!(is_lower_bound((20, 2), &[7, 8]), "too short to be met each time");
+    for always in [&[][..], &[7], &[8]] {
+        assert!(is_lower_bound((20, 3), always), "an iteration may have one part alone");
+    }
 }
 
 #[test]
@@ -154,11 +187,13 @@ fn recorded_calls_count_however_short_they_are() {
     trace.definitions_mut().regions[marked.index()].role = RegionRole::Loop;
     let (main, exchange, send) = (trace.region("main"), trace.region("exchange"), trace.region("send"));
     let flow = trace.definitions_mut().code_flows.get_mut(&marked).expect("the flow");
-    flow.parts.push(CodePart { line: 9, is_loop: false, function: Arc::from("") });
+    flow.parts.push(CodePart { line: 9, is_loop: false, is_always: false, function: Arc::from("") });
     flow.after[1] = vec![0, 2];
     flow.after[0] = vec![2];
-    let paths = Arc::new(SampledPaths::new(trace.definitions(), Some(Ticks(100))));
-    for of_code in [true, false] {
+    for (of_code, is_always) in [(true, true), (true, false), (false, true)] {
+        let flow = trace.definitions_mut().code_flows.get_mut(&marked).expect("the flow");
+        flow.parts[2].is_always = is_always;
+        let paths = Arc::new(SampledPaths::new(trace.definitions(), Some(Ticks(100))));
         let mut buffer = ChunkBuffer::default();
         let enter = |buffer: &mut ChunkBuffer, time, region, line, is_recorded| {
             let row = buffer.push(Ticks(time), EventKind::Enter, region);
@@ -187,6 +222,7 @@ fn recorded_calls_count_however_short_they_are() {
         let found = found.expect("a tree");
         let own = &found.loops[0];
         assert_eq!((own.accepted, own.rejected, own.cfg_source), (50, 0, LoopSource::Binary));
+        assert_eq!(own.is_lower_bound, !is_always, "there may be iterations that do not send");
         assert_eq!((found.quality, found.period), (LcaQuality::UpperBound, Ticks(100)));
         assert!((found.tree.duration() - 496.0).abs() < 1e-9);
     }

@@ -236,7 +236,7 @@ fn frames_of_code(flows: Vec<(RegionId, CodeFlow)>) -> Frames {
 
 #[test]
 fn a_function_was_left_where_its_code_does_not_go_back() {
-    let part = |line| CodePart { line, is_loop: false, function: Arc::from("") };
+    let part = |line| CodePart { line, is_loop: false, is_always: false, function: Arc::from("") };
     let step = |after: [&[u32]; 3]| {
         let flow = CodeFlow {
             parts: vec![part(31), part(32), part(33)],
@@ -301,7 +301,12 @@ fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
             vec![(
                 STEP,
                 CodeFlow {
-                    parts: vec![CodePart { line: 31, is_loop: false, function: Arc::from("") }],
+                    parts: vec![CodePart {
+                        line: 31,
+                        is_loop: false,
+                        is_always: false,
+                        function: Arc::from(""),
+                    }],
                     after: vec![vec![]],
                 },
             )],

@@ -47,8 +47,8 @@ pub(super) fn code_flows(
 
 fn flow(parts: Vec<CodePartText>) -> CodeFlow {
     let mut flow = CodeFlow::default();
-    for CodePartText { line, is_loop, after, function } in parts {
-        flow.parts.push(CodePart { line, is_loop, function: Arc::from(function) });
+    for CodePartText { line, is_loop, is_always, after, function } in parts {
+        flow.parts.push(CodePart { line, is_loop, is_always, function: Arc::from(function) });
         flow.after.push(after);
     }
     flow
@@ -59,6 +59,7 @@ pub(super) fn text_of_flow(flow: &CodeFlow) -> String {
     let part = |(part, after): (&CodePart, &Vec<u32>)| CodePartText {
         line: part.line,
         is_loop: part.is_loop,
+        is_always: part.is_always,
         after: after.clone(),
         function: part.function.to_string(),
     };

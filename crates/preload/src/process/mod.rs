@@ -26,13 +26,13 @@ use mapping::{MappedFile, SlotTable};
 pub use mapping::{Mapping, errno};
 use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::counters::Wanted;
-use ouzel_recording::journal::{self, Entry};
+use ouzel_recording::journal::{self, Entry, ROOT_REGION};
 use ouzel_recording::mpi::calls::Tables;
 use ouzel_recording::settings;
 use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::stream::{CHUNK_BYTES, EventStream, chunk_bytes};
 use ouzel_recording::window::{Window, WindowedStream};
-use regions::{ROOT, Regions};
+use regions::Regions;
 use sampling::nodes::{self, ProcessPaths};
 use std::env;
 use std::ffi::{CStr, CString};
@@ -315,7 +315,7 @@ impl Process {
         if let Some(Window { start_ns, stop_ns }) = self.window.as_ref().map(ProcessWindow::window) {
             self.entry(&Entry::Recorded { start_ns, stop_ns });
         }
-        self.entry(&Entry::Region { id: ROOT, line: 0, name, file: String::new() });
+        self.entry(&Entry::Region { id: ROOT_REGION, line: 0, name, file: String::new() });
         let memory = self.memory.as_ref().map(|_| Entry::Memory);
         let n_bytes = self.chunk_bytes as u64;
         let buffer = (self.chunk_bytes != CHUNK_BYTES).then_some(Entry::Buffer { n_bytes });
@@ -325,7 +325,7 @@ impl Process {
         let is_child = 0 < generation();
         let loaded_ns = SETTINGS.get().filter(|_| !is_child).map_or_else(clock::now_ns, |it| it.loaded_ns);
         thread::count(self, loaded_ns);
-        thread::with(self, |stream| stream.write(loaded_ns, &Enter { region: ROOT }.into()));
+        thread::with(self, |stream| stream.write(loaded_ns, &Enter { region: ROOT_REGION }.into()));
     }
 
     fn clock(&self) {
@@ -424,7 +424,7 @@ impl Process {
     /// Leaves the region of the program, on the stream that has entered it. When a program exits, its main thread has
     /// given that back; if another thread has called `exit`, the main thread still writes there and it stays open.
     fn leave_root(&'static self, now_ns: u64) {
-        let leave = Leave { region: ROOT }.into();
+        let leave = Leave { region: ROOT_REGION }.into();
         let write = |stream: &mut WindowedStream<MappedFile>| {
             if let Some(memory) = &self.memory {
                 memory.write(stream, now_ns);

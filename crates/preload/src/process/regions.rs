@@ -7,7 +7,7 @@ use super::{Process, begun, get, is_on, thread};
 use crate::clock;
 use crate::depth::Outermost;
 use ouzel_otf2::records::event::{Enter, Leave};
-use ouzel_recording::journal::{Entry, function_line};
+use ouzel_recording::journal::{Entry, ROOT_REGION, function_line};
 use ouzel_recording::openmp::Construct;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,9 +16,7 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The region of the whole program. Functions of MPI have smaller numbers.
-pub const ROOT: u32 = 1000;
-const N_FUNCTIONS: usize = ROOT as usize;
+const N_FUNCTIONS: usize = ROOT_REGION as usize;
 
 /// What a region of the program is known by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +58,7 @@ impl Process {
     /// The number of a region, which is written down when it is met first.
     pub fn region(&self, known: Known, entry: impl FnOnce(u32) -> Entry) -> u32 {
         let mut all = self.regions.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = ROOT + 1 + u32::try_from(all.len()).unwrap_or(0);
+        let next = ROOT_REGION + 1 + u32::try_from(all.len()).unwrap_or(0);
         *all.entry(known).or_insert_with(|| {
             self.entry(&entry(next));
             next

@@ -37,6 +37,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// Most bytes of the text about one function: a definition has to fit into a chunk of 256 KiB, and what is longer is a table of
+/// some hundred parts without an order worth the name.
+const FLOW_BYTES_MAX: usize = 64 << 10;
+
 /// Writes one run.
 pub(super) fn write(
     target: &Path,
@@ -288,8 +292,13 @@ impl Run<'_> {
         let mut flows = std::mem::take(&mut self.contexts.flows);
         for (id, context) in self.contexts.list.iter().enumerate() {
             let Some(parts) = flows.remove(&context.region) else { continue };
+            let mut text = text_of_parts(&parts);
+            if FLOW_BYTES_MAX < text.len() {
+                // That it is code of the program stays known.
+                text.clear();
+            }
             let name = self.writer.string(FLOW_PROPERTY)?;
-            let value = Value::string(self.writer.string(&text_of_parts(&parts))?);
+            let value = Value::string(self.writer.string(&text)?);
             self.writer.define(CallingContextProperty { calling_context: index(id), name, value })?;
         }
         Ok(())

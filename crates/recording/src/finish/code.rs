@@ -133,9 +133,11 @@ fn parts_of_flow(flow: &Flow) -> Vec<CodePartText> {
     let mut parts: Vec<CodePartText> = flow
         .vertices
         .iter()
-        .map(|vertex| CodePartText {
+        .zip(&flow.always)
+        .map(|(vertex, &is_always)| CodePartText {
             line: vertex.line,
             is_loop: vertex.is_loop,
+            is_always,
             after: Vec::new(),
             function: vertex.function.to_string(),
         })
@@ -149,17 +151,21 @@ fn parts_of_flow(flow: &Flow) -> Vec<CodePartText> {
 }
 
 /// The parts of copies of one function or loop as one. Where copies of a loop do not agree which of two parts comes first,
-/// that at the lesser line does; in a function, each can follow the other.
+/// that at the lesser line does; in a function, each can follow the other. A part is always there if it is in all copies.
 pub(super) fn united(a: &[CodePartText], b: &[CodePartText], is_loop: bool) -> Vec<CodePartText> {
     let key = |part: &CodePartText| (part.line, part.function.clone(), part.is_loop);
     let keys: BTreeSet<_> = a.iter().chain(b).map(key).collect();
     let keys: Vec<_> = keys.into_iter().collect();
     let n = keys.len();
     let mut follows = vec![vec![false; n]; n];
+    let mut n_always = vec![0; n];
     for parts in [a, b] {
         let places: Vec<usize> =
             parts.iter().map(|part| keys.binary_search(&key(part)).unwrap_or(usize::MAX)).collect();
         for (before, part) in places.iter().zip(parts) {
+            if let Some(n_always) = n_always.get_mut(*before) {
+                *n_always += u32::from(part.is_always);
+            }
             for after in part.after.iter().filter_map(|&after| places.get(after as usize)) {
                 if let Some(cell) = follows.get_mut(*before).and_then(|row| row.get_mut(*after)) {
                     *cell = true;
@@ -179,6 +185,7 @@ pub(super) fn united(a: &[CodePartText], b: &[CodePartText], is_loop: bool) -> V
     let part = |(before, (line, function, is_inner)): (usize, &(u32, String, bool))| CodePartText {
         line: *line,
         is_loop: *is_inner,
+        is_always: n_always[before] == 2,
         after: (0..n)
             .filter(|&after| follows[before][after] && (!is_loop || comes_first(before, after)))
             .filter_map(|after| u32::try_from(after).ok())
@@ -193,7 +200,8 @@ mod tests {
     use super::*;
 
     fn part(line: u32, after: &[u32]) -> CodePartText {
-        CodePartText { line, is_loop: false, after: after.to_vec(), function: "f".to_owned() }
+        let is_always = line == 5;
+        CodePartText { line, is_loop: false, is_always, after: after.to_vec(), function: "f".to_owned() }
     }
 
     #[test]
@@ -205,6 +213,9 @@ mod tests {
         assert_eq!(turned(true), [part(2, &[1]), part(5, &[])]);
         assert_eq!(turned(false), [part(2, &[0, 1]), part(5, &[0, 1])]);
         assert_eq!(united(&[part(2, &[0])], &[part(2, &[])], false), [part(2, &[0])]);
+        let rare = CodePartText { is_always: false, ..part(5, &[]) };
+        assert_eq!(united(&[part(5, &[])], &[], true), [rare.clone()], "a copy has no such part");
+        assert_eq!(united(&[part(5, &[])], &[rare.clone()], true), [rare]);
         assert_eq!(united(&[], &[], true), []);
     }
 }

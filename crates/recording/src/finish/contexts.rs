@@ -4,11 +4,12 @@
 //! node of a process (address, caller) ──symbols──► frames, inlined ones too ──► contexts of the run (region, line, caller)
 //! ```
 //! Law: each node has a context. Frames that only start the program or a thread, and those of the recorder, are
-//! callers of nothing: paths begin behind them. Contexts that look alike are one, in all processes. Functions that
+//! callers of nothing: paths begin behind them, with the region of the program, on all threads. Contexts that look alike are one, in all processes. Functions that
 //! ended by a jump to the last one that they call are on the path, although they were not on the stack.
 
 use super::FinishError;
 use super::code::{CodeFrame, CodeScope, CodeScopeKey, united};
+use super::interpreters::{self, is_interpreter};
 use super::names::{RegionNames, RunRegion};
 use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
@@ -65,6 +66,8 @@ pub(super) struct UnifiedContexts {
     pub without_lines: BTreeSet<String>,
     /// Functions and loops of the code by their regions: what can run after what in them.
     pub flows: BTreeMap<u64, Vec<CodePartText>>,
+    /// The region of an interpreter.
+    interpreter: Option<u64>,
     seen_scopes: FxHashSet<(u64, CodeScopeKey)>,
     context_ids: FxHashMap<RunContext, u32>,
     place_ids: BTreeMap<(String, u32), u32>,
@@ -127,6 +130,7 @@ impl UnifiedContexts {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(FinishError::new(&path, error)),
         };
+        let root = names.root(piece).map(|region| self.id(RunContext { parent: None, region, place: None }));
         let modules = self.modules(piece, &mut names.symbols);
         let mut known: FxHashMap<(u16, u64), KnownFrames> = FxHashMap::default();
         // The context that callees of each node have as their caller.
@@ -148,16 +152,18 @@ impl UnifiedContexts {
                 n_in_program += 1;
                 has_lines |= knows_lines;
             }
-            calls.add(&node, knows_lines);
+            if !modules.get(&place.0).is_some_and(|module| is_interpreter(own_name(module))) {
+                calls.add(&node, knows_lines);
+            }
             let mut parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
             if let Some(caller) = node.parent.filter(|_| parent.is_some()) {
                 parent = self.behind_jumps(parent, calls.site(caller, Some(node.frame)), names);
             }
-            let mut at = parent;
+            let mut at = parent.or(root);
             for &(region, place) in frames.iter() {
-                at = Some(self.id(RunContext { parent: at, region, place }));
+                at = self.inside(at, region, place);
             }
-            let file_name = modules.get(&place.0).map_or("", |path| path.rsplit('/').next().unwrap_or(path));
+            let file_name = modules.get(&place.0).map_or("", |path| own_name(path));
             let is_own = file_name == LIBRARY;
             // What the recorder calls, the program or a runtime has called in truth.
             let caller = node.parent.and_then(|parent| between.get(&parent).copied()).unwrap_or(parent);
@@ -173,7 +179,8 @@ impl UnifiedContexts {
             let at = self.behind_jumps(at, calls.site(node.id, None), names);
             pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));
         }
-        if 0 < n_in_program && !has_lines && !self.replaced.contains(&piece.program) {
+        let is_told = self.replaced.contains(&piece.program) || is_interpreter(own_name(&piece.program));
+        if 0 < n_in_program && !has_lines && !is_told {
             self.without_lines.insert(piece.program.clone());
         }
         Ok(pairs)
@@ -229,7 +236,7 @@ impl UnifiedContexts {
     }
 
     fn frames(&mut self, module: Option<&str>, address: u64, names: &mut RegionNames) -> KnownFrames {
-        let file_name = module.map_or("unknown code", |module| module.rsplit('/').next().unwrap_or(module));
+        let file_name = module.map_or("unknown code", own_name);
         let mut found = module.map(|module| names.symbols.frames(module, address)).unwrap_or_default();
         // Where C's library has no names of its own, as distributions install it, its outermost frames begin programs.
         let is_bare =
@@ -241,7 +248,9 @@ impl UnifiedContexts {
         let is_beginning = is_bare
             || file_name == LIBRARY
             || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
-        let found = match module {
+        let is_interpreter = is_interpreter(file_name);
+        let found = if is_interpreter { interpreters::frames(found) } else { found };
+        let found = match module.filter(|_| !is_interpreter) {
             Some(module) => names.code.frames(module, address, found),
             None => found.into_iter().map(|frame| CodeFrame { frame, scope: None }).collect(),
         };
@@ -251,13 +260,26 @@ impl UnifiedContexts {
                 Some(scope) if scope.is_loop() => (RegionRole::Loop, Paradigm::Sampling),
                 _ => (RegionRole::Function, Paradigm::User),
             };
+            let is_inside = name == interpreters::PYTHON;
             let region = names.id_of_sampled(RunRegion { name, file, line, role, paradigm });
+            if is_inside {
+                self.interpreter = Some(region);
+            }
             if let Some(scope) = scope {
                 self.add_flow(region, &scope, names);
             }
             (region, place.map(|place| self.place(place)))
         });
         (frames.collect(), is_beginning)
+    }
+
+    /// The context of a frame. One of an interpreter inside of another is the same.
+    fn inside(&mut self, parent: Option<u32>, region: u64, place: Option<u32>) -> Option<u32> {
+        let is_same = |at: u32| self.list.get(at as usize).is_some_and(|caller| caller.region == region);
+        if self.interpreter == Some(region) && parent.is_some_and(is_same) {
+            return parent;
+        }
+        Some(self.id(RunContext { parent, region, place }))
     }
 
     fn add_flow(&mut self, region: u64, scope: &CodeScope, names: &mut RegionNames) {
@@ -269,8 +291,11 @@ impl UnifiedContexts {
         if parts.is_empty() && !scope.is_loop() {
             return;
         }
-        let known = self.flows.entry(region).or_default();
-        *known = if known.is_empty() { parts } else { united(known, &parts, scope.is_loop()) };
+        let parts = match self.flows.get(&region) {
+            Some(known) => united(known, &parts, scope.is_loop()),
+            None => parts,
+        };
+        self.flows.insert(region, parts);
     }
 
     fn place(&mut self, place: (String, u32)) -> u32 {
@@ -290,6 +315,11 @@ impl UnifiedContexts {
         }
         id
     }
+}
+
+/// The last part of a path.
+fn own_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// How samples were taken: how often and by what; none if no process took any.

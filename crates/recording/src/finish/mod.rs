@@ -8,6 +8,7 @@ mod code;
 mod communicators;
 mod contexts;
 mod files;
+mod interpreters;
 mod metrics;
 mod names;
 mod notices;

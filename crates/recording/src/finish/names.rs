@@ -5,7 +5,7 @@ use super::piece::Piece;
 use super::symbols::Symbols;
 use crate::blocking;
 use crate::io;
-use crate::journal::Entry;
+use crate::journal::{Entry, ROOT_REGION};
 use crate::mpi::functions::functions;
 use crate::openmp::Construct;
 use crate::sleep;
@@ -80,6 +80,13 @@ impl RegionNames {
             role: RegionRole::Function,
             paradigm: Paradigm::User,
         });
+    }
+
+    /// The region of a process's whole program.
+    pub fn root(&mut self, piece: &Piece) -> Option<u64> {
+        let is_root = |entry: &&Entry| matches!(entry, Entry::Region { id: ROOT_REGION, .. });
+        let entry = piece.entries.iter().find(is_root)?;
+        region(piece, entry, &mut self.symbols).map(|(_, region)| self.recorded_id(region))
     }
 
     /// The regions that events of processes refer to.

@@ -13,6 +13,8 @@ const MAX_LOOPS: usize = 20;
 /// Clusters of ranks whose iterations are drawn.
 const MAX_INSTANCES: usize = 4;
 const INDENT: usize = 5;
+/// What a lower bound means.
+const MISSED: &str = "samples can miss iterations: one that was found is one or several";
 
 /// The page, with at most `top` of the longest iterations of each loop (0: all).
 pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
@@ -41,7 +43,7 @@ pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
 
 fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: usize) {
     page.gap();
-    let mut what = units::counted(of_loop.accepted, "iteration", "iterations");
+    let mut what = of_loop.n_in_words();
     if !of_loop.is_nested {
         let ns = of_loop.total_ns();
         let share = units::percent((data.run_time_ns != 0).then(|| ns as f64 / data.run_time_ns as f64));
@@ -51,6 +53,9 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
     let name = page.style.paint(Paint::Name, &loop_name(of_loop, room));
     page.lines.push(format!("{number:>3}  {name}   {}", page.style.paint(Paint::Heading, &what)));
     page.text(INDENT, &origin(of_loop), Paint::Dim);
+    if of_loop.is_lower_bound {
+        page.text(INDENT, MISSED, Paint::Dim);
+    }
     for instance in of_loop.instances.iter().take(MAX_INSTANCES) {
         durations(page, of_loop, instance);
     }
@@ -121,7 +126,11 @@ fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
     let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
     let bars = spark::bars(&values, page.text_width().saturating_sub(2 * INDENT));
     page.lines.push(format!("{:INDENT$}{}", "", page.style.paint(Paint::Bar, &bars)));
-    page.text(INDENT, &format!("{who}: an iteration{several} takes {spread}{kinds}"), Paint::Plain);
+    let one = match of_loop.is_lower_bound {
+        true => format!("what was found{several} takes"),
+        false => format!("an iteration{several} takes"),
+    };
+    page.text(INDENT, &format!("{who}: {one} {spread}{kinds}"), Paint::Plain);
 }
 
 fn longest(page: &mut Page, iterations: &[&IterationEntry], mean_ns: u64, top: usize) {

@@ -140,9 +140,12 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
     for of_loop in long.iter().take(MAX_LOOPS) {
         let Some(instance) = of_loop.main_instance() else { continue };
         let iterations = of_loop.iterations_of(instance);
-        let kinds = kinds(instance, iterations.len()).map_or_else(String::new, |kinds| format!(", {kinds}"));
-        let n = units::counted(of_loop.accepted, "iteration", "iterations");
-        let text = format!("{}: {n}{kinds}, {} each", loop_name(of_loop, 50), units::time(instance.mean_ns));
+        // Those that were missed make others longer, and of another kind.
+        let kinds = kinds(instance, iterations.len()).filter(|_| !of_loop.is_lower_bound);
+        let kinds = kinds.map_or_else(String::new, |kinds| format!(", {kinds}"));
+        let most = if of_loop.is_lower_bound { "at most " } else { "" };
+        let (n, each) = (of_loop.n_in_words(), units::time(instance.mean_ns));
+        let text = format!("{}: {n}{kinds}, {most}{each} each", loop_name(of_loop, 50));
         let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));
