@@ -200,8 +200,7 @@ pub fn shadowed(folder: &Path) -> Vec<SamplePair> {
                     let n_at_most = path[..kept].iter().filter(|region| !is_loop(region)).count();
                     let functions: Vec<u32> =
                         path.iter().copied().filter(|region| !is_loop(region)).collect();
-                    // The outermost one is the program.
-                    let shadow = open.get(1..).unwrap_or_default().to_vec();
+                    let shadow = open.clone();
                     let is_shown = functions.iter().eq(shadow.iter().map(|(region, _)| region));
                     if let (true, Some(before)) = (is_shown, &before) {
                         let n_stayed = shadow.iter().zip(before).take_while(|(a, b)| a == b).count();

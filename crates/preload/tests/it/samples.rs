@@ -57,7 +57,7 @@ fn all_threads_are_sampled() {
     let sampled = Sampled::read(&shop.path("run"));
     check_split(&sampled, "threads");
     let mut of_threads = sampled.paths.iter().filter(|path| path.iter().any(|(name, _)| name == "split"));
-    assert!(of_threads.all(|path| path[0].0 == "in_thread"));
+    assert!(of_threads.all(|path| path[0].0 == "samples" && path[1].0 == "in_thread"));
 }
 
 #[test]
@@ -98,14 +98,15 @@ fn functions_that_end_with_a_call_are_on_its_path() {
     shop.finish("run");
     let sampled = Sampled::read(&shop.path("run"));
     assert_eq!(sampled.enters["[sleeping]"], 20, "{:?}", sampled.enters);
-    let is_rest =
-        |path: &&Vec<(String, Option<u32>)>| path.iter().map(|(name, _)| name.as_str()).eq(["main", "rest"]);
-    let lines: BTreeSet<_> = sampled.paths.iter().filter(is_rest).map(|path| path[1].1).collect();
+    let is_rest = |path: &&Vec<(String, Option<u32>)>| {
+        path.iter().map(|(name, _)| name.as_str()).eq(["samples", "main", "rest"])
+    };
+    let lines: BTreeSet<_> = sampled.paths.iter().filter(is_rest).map(|path| path[2].1).collect();
     let source = std::fs::read_to_string(workspace_root().join("zoo/record/samples.c")).expect("the source");
     let jump = source.lines().zip(1u32..).find(|(line, _)| line.contains("return usleep(1000);"));
     assert!(lines.contains(&jump.map(|(_, line)| line)), "{lines:?} of {:?}", sampled.paths);
     // The calls were made by no other function.
-    assert!(!sampled.paths.iter().any(|path| path.len() == 1 && path[0].0 == "main"), "{:?}", sampled.paths);
+    assert!(!sampled.paths.iter().any(|path| path.len() == 2 && path[1].0 == "main"), "{:?}", sampled.paths);
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn libraries_that_are_loaded_later_are_known() {
     let n = sampled
         .paths
         .iter()
-        .filter(|path| path.iter().map(|(name, _)| name).eq(["main", "work_loaded"]))
+        .filter(|path| path.iter().map(|(name, _)| name).eq(["samples", "main", "work_loaded"]))
         .count();
     assert!(50 < n, "{n} of {} samples", sampled.paths.len());
     assert!(n + n / 5 + 20 > sampled.n_through("work_loaded"));
@@ -199,7 +200,7 @@ fn calls_of_mpi_say_where_they_are_made() {
         // The recorder and MPI are on no path of a call.
         let of_call = sampled.paths.iter().filter(|path| path.iter().any(|(name, _)| name == "ring"));
         assert!(
-            of_call.clone().all(|path| path[0].0 == "main"),
+            of_call.clone().all(|path| path[0].0 == "program" && path[1].0 == "main"),
             "{library}: {:?}",
             of_call.collect::<Vec<_>>()
         );

@@ -2,6 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static volatile int n_steps;
+
 __attribute__((noinline)) void always(int i) { printf("%d\n", i); }
 __attribute__((noinline)) void sometimes(int i) { printf("%d %d\n", i, i); }
 __attribute__((noinline)) void last(int i) { printf("%d.\n", i); }
@@ -13,6 +15,7 @@ __attribute__((noinline)) void step(int i) {
   if (i == 77)
     exit(1);
   last(i); /* ALWAYS */
+  n_steps++;
 }
 
 int main(int argc, char **argv) {
