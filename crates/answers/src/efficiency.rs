@@ -1,5 +1,6 @@
 //! `ouzel efficiency`.
 
+use ouzel::diagnose::findings::Iterations;
 use ouzel::efficiency::{Efficiencies, Metric, MetricValue, Part, TraceEfficiency};
 use serde::Serialize;
 use std::sync::Arc;
@@ -128,11 +129,15 @@ pub struct DeviceEfficiencies {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyPart {
-    /// Number of the segment, from 1, as in `segments`; of the iteration in its loop, from 0; of the cluster.
+    /// Number of the segment, from 1, as in `segments`; of the iteration between synchronisations in its loop, from 0; of
+    /// the cluster.
     pub id: u64,
     /// Of an iteration: number of its loop, from 0, in order of time; else `null`.
     #[serde(rename = "loop")]
     pub in_loop: Option<u64>,
+    /// Of an iteration: those of the program's own loop in it, as `ouzel iterations` counts them; else `null`. Several,
+    /// if ranks synchronise once in several.
+    pub iterations: Option<Iterations>,
     /// Of a cluster: what is in it, `main_thread` or `helper_thread`; else `null`.
     #[cfg_attr(
         feature = "schema",
@@ -239,6 +244,9 @@ fn part_of(part: &Part, of: &TraceEfficiency) -> EfficiencyPart {
     EfficiencyPart {
         id: part.id,
         in_loop: part.in_loop,
+        iterations: part
+            .iterations
+            .map(|of| Iterations { n_all: of.n_all, ranges: vec![(of.first, of.last)] }),
         peers: part.peers,
         call_path: part.call_path.clone(),
         ranks: part.ranks.clone(),

@@ -58,8 +58,8 @@ pub struct LoopRecord {
     pub accepted: u64,
     /// Rejected iterations.
     pub rejected: u64,
-    /// See [`LoopBody::is_lower_bound`].
-    pub is_lower_bound: bool,
+    /// See [`LoopBody::is_estimate`].
+    pub is_estimate: bool,
     /// Its iterations.
     pub rows: LoopRows,
 }
@@ -109,14 +109,14 @@ impl Assembler {
             _ => false,
         };
         for record in loops {
-            record.is_lower_bound = !is_sure(record.path.last(), record.source);
+            record.is_estimate = !is_sure(record.path.last(), record.source);
         }
         let mut pending = vec![tree];
         while let Some(node) = pending.pop() {
             match &mut node.body {
                 Body::Call { children, .. } => pending.extend(children),
                 Body::Loop(body) => {
-                    body.is_lower_bound = !is_sure(Some(&node.id), body.source);
+                    body.is_estimate = !is_sure(Some(&node.id), body.source);
                     pending.extend(body.clusters.iter_mut().map(|cluster| &mut cluster.tree));
                 }
                 Body::Profile { .. } => {}
@@ -325,7 +325,7 @@ impl<'a> Assembly<'a> {
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n,
             rejected: 0,
-            is_lower_bound: body.is_lower_bound,
+            is_estimate: body.is_estimate,
             rows,
         };
         (Node::of_loop(id, body), Some(record))
@@ -473,7 +473,7 @@ impl Child {
             n_clusters: body.clusters.len() as u32,
             accepted: rows.n - body.rejected.min(rows.n),
             rejected: body.rejected,
-            is_lower_bound: body.is_lower_bound,
+            is_estimate: body.is_estimate,
             rows: *rows,
         });
         let end = record.as_ref().and_then(|record| record.rows.rows.last()).map_or(at, |row| row.end);

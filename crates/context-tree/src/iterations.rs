@@ -41,6 +41,8 @@ pub struct Iterations {
     clusters: Vec<IterationAverage>,
     /// Row `j` has the ratios of cluster `j` with those before it.
     ratios: Vec<Vec<f64>>,
+    /// What averages they are of, in the same places.
+    known: Vec<Vec<Known>>,
     /// The least ratio of any pair, that pair, and the greatest ratio.
     closest: f64,
     closest_pair: (usize, usize),
@@ -59,11 +61,16 @@ pub struct Iterations {
     is_unordered: bool,
     /// Ratios of the last iteration with each cluster.
     row: Vec<f64>,
+    /// What averages they are of.
+    known_row: Vec<Known>,
     /// When each iteration ended.
     pub rows: LoopRows,
     /// Every iteration, if they are clustered together at the end.
     kept: Vec<Node>,
 }
+
+/// The numbers of iterations in the two averages that a ratio is of; `None` if it is a lower bound.
+type Known = Option<(f64, f64)>;
 
 /// Iterations that are alike.
 #[derive(Debug)]
@@ -115,6 +122,7 @@ impl Iterations {
                 let (i, j) = self.closest_pair;
                 self.unite(i, j, tools);
                 self.row.remove(j);
+                self.known_row.remove(j);
             }
             self.found(new, tools);
         }
@@ -133,10 +141,15 @@ impl Iterations {
         let (mut nearest, mut at) = (f64::INFINITY, 0);
         self.row.clear();
         self.row.resize(self.clusters.len(), 0.0);
+        self.known_row.clear();
+        self.known_row.resize(self.clusters.len(), None);
         let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
         for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
-            let ratio = self.clusters[i].ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
+            let cluster = &self.clusters[i];
+            let (ratio, is_known) =
+                cluster.ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
             self.row[i] = ratio;
+            self.known_row[i] = is_known.then_some((cluster.n, 1.0));
             if ratio < nearest {
                 (nearest, at) = (ratio, i);
             }
@@ -172,6 +185,7 @@ impl Iterations {
         let average = new.into_piece(like, self.is_unordered, tools);
         self.clusters.push(IterationAverage { label, n: 1.0, average, n_compared: 1.0 });
         self.ratios.push(std::mem::take(&mut self.row));
+        self.known.push(std::mem::take(&mut self.known_row));
         self.latest = at;
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
     }
@@ -179,8 +193,10 @@ impl Iterations {
     fn unite(&mut self, i: usize, j: usize, tools: Tools<'_>) {
         let absorbed = self.clusters.remove(j);
         self.ratios.remove(j);
-        for row in &mut self.ratios[j..] {
-            row.remove(j);
+        self.known.remove(j);
+        for (ratios, known) in self.ratios[j..].iter_mut().zip(&mut self.known[j..]) {
+            ratios.remove(j);
+            known.remove(j);
         }
         // Beyond the limit labels are not needed.
         if let Some(label) = self.labels.get_mut(absorbed.label as usize) {
@@ -208,7 +224,7 @@ impl Iterations {
         }
     }
 
-    /// Computes the ratios of one cluster with all others.
+    /// Computes the ratios of one cluster with all others, as far as averages have changed since they were computed.
     fn compare(&mut self, at: usize, tools: Tools<'_>) {
         for other in (0..self.clusters.len()).filter(|&other| other != at) {
             let (low, high) = (at.min(other), at.max(other));
@@ -216,7 +232,11 @@ impl Iterations {
             if !low_average.is_flat_like(high_average) {
                 self.work += low_average.n_nodes() + high_average.n_nodes();
             }
-            self.ratios[high][low] = tools.ratio(low_average, high_average);
+            let of = Some((self.clusters[low].n, self.clusters[high].n));
+            if self.known[high][low] != of {
+                self.ratios[high][low] = tools.ratio(low_average, high_average);
+                self.known[high][low] = of;
+            }
         }
         self.clusters[at].n_compared = self.clusters[at].n;
         (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
@@ -233,6 +253,7 @@ impl Iterations {
                 cluster.average.forget_order(tools);
             }
         }
+        self.known.iter_mut().for_each(|row| row.fill(None));
     }
 
     /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
@@ -317,7 +338,8 @@ impl Candidate<'_> {
 }
 
 impl IterationAverage {
-    /// The ratio of the difference, or any value of at least `limit` if it is at least `limit`.
+    /// The ratio of the difference, or any value of at least `limit` if it is at least `limit`; and whether it is the
+    /// ratio that two averages would have.
     fn ratio_with(
         &self,
         candidate: &mut Candidate<'_>,
@@ -325,25 +347,26 @@ impl IterationAverage {
         is_unordered: bool,
         work: &mut u64,
         tools: Tools<'_>,
-    ) -> f64 {
+    ) -> (f64, bool) {
         let new = &candidate.new;
         let both = self.average.duration + new.duration;
         let least = ratio((self.average.duration - new.duration).abs(), both);
         if limit <= least {
-            return least;
+            return (least, false);
         }
         if candidate.piece.is_none() && self.average.is_like(new.columns) {
-            return ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both);
+            // Its sum may have ended early, and adds in another order.
+            return (ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both), false);
         }
         if is_unordered && self.average.is_flat() {
             // Iterations in another order are not compared: they count as completely unlike.
-            return 1.0;
+            return (1.0, false);
         }
         let piece = candidate.piece(None, is_unordered, tools);
         if !self.average.is_flat_like(piece) {
             *work += self.average.n_nodes() + piece.n_nodes();
         }
-        tools.ratio(&self.average, piece)
+        (tools.ratio(&self.average, piece), true)
     }
 }
 

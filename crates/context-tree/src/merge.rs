@@ -226,7 +226,7 @@ impl Merger<'_> {
         a.cfg_source = a.cfg_source.max(b.cfg_source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
-        a.is_lower_bound |= b.is_lower_bound;
+        a.is_estimate |= b.is_estimate;
         self.merge_profiles(&mut a.profiles, &b.profiles, w);
     }
 

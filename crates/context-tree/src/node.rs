@@ -213,7 +213,7 @@ pub struct LoopBody<T = Node> {
     /// Number of rejected iterations.
     pub rejected: u64,
     /// Whether there may have been more iterations than were found, as in samples.
-    pub is_lower_bound: bool,
+    pub is_estimate: bool,
 }
 
 /// Iterations that are alike.
@@ -384,7 +384,7 @@ impl<T> LoopBody<T> {
             map: Runs::default(),
             profiles: Vec::new(),
             rejected: 0,
-            is_lower_bound: false,
+            is_estimate: false,
         }
     }
 
@@ -496,7 +496,7 @@ mod tests {
             map: Runs::from_values([0, 0, 1, 0]),
             profiles: vec![Node::profile(id(4), 7.0, 2.0, Vec::new())],
             rejected: 2,
-            is_lower_bound: false,
+            is_estimate: false,
         };
         let node = Node::of_loop(StaticId::FoundLoop { key: RegionId(3), level: 0 }, body);
         assert!((node.duration() - (0.5 + 3.0 * 13.0 + 23.0 + 7.0)).abs() < 1e-12);

@@ -63,9 +63,11 @@ pub struct LoopSummary {
     /// Iterations that could not be distinguished or were too many, of the cluster that has most.
     pub rejected: u64,
     /// Whether there may have been more iterations than were found, as in samples.
-    pub is_lower_bound: bool,
+    pub is_estimate: bool,
     /// Clusters of iterations, of the cluster of locations that has most.
     pub n_clusters: u32,
+    /// The regions called in it, most time first, of all clusters of locations.
+    pub called: Vec<RegionId>,
     /// The iterations of each cluster's representative; empty for a nested loop.
     pub instances: Vec<LoopInstance>,
 }
@@ -139,6 +141,7 @@ impl TreeGroup {
         let period = Ticks(alike.iter().map(|cluster| cluster.period).max().unwrap_or(0));
         let lca = alike.iter().map(|cluster| cluster.quality).max().unwrap_or_default();
         let mut clusters = Vec::new();
+        let mut called = Called::default();
         for (id, Alike { members, average, loops: records, .. }) in alike.into_iter().enumerate() {
             let members: Vec<LocationId> = members.iter().map(location).collect();
             let representative = members[0];
@@ -165,12 +168,13 @@ impl TreeGroup {
                 summary.is_nested = false;
                 summary.accepted = summary.accepted.max(record.accepted);
                 summary.rejected = summary.rejected.max(record.rejected);
-                summary.is_lower_bound |= record.is_lower_bound;
+                summary.is_estimate |= record.is_estimate;
                 summary.n_clusters = summary.n_clusters.max(record.n_clusters);
                 summary.instances.push(instance);
             }
             let mut nested = Loops::default();
-            nested.add_nested(&average.tree, &mut Nest { assembler, path: Vec::new(), caller: None }, None);
+            let mut nest = Nest { assembler, path: Vec::new(), caller: None, called: &mut called };
+            nested.add_nested(&average.tree, &mut nest, (None, members.len() as f64));
             loops.add(nested);
             clusters.push(LocationCluster { id: id as u32, members, representative, tree: average.tree });
         }
@@ -178,7 +182,7 @@ impl TreeGroup {
             kind: group.kind,
             locations: members.iter().map(location).collect(),
             clusters,
-            loops: loops.into_summaries(),
+            loops: loops.into_summaries(&called),
             lca,
             period,
         }
@@ -189,6 +193,38 @@ impl TreeGroup {
 #[derive(Default)]
 struct Loops(BTreeMap<(Vec<StaticId>, u32), LoopSummary>);
 
+/// The time of the regions that are called in each loop, by its path.
+#[derive(Default)]
+struct Called(BTreeMap<Vec<StaticId>, BTreeMap<RegionId, f64>>);
+
+impl Called {
+    /// Adds what `n` instances of a node call; a loop inside calls what its iterations do.
+    fn add(times: &mut BTreeMap<RegionId, f64>, node: &Node, n: f64) {
+        match &node.body {
+            Body::Call { children, .. } | Body::Profile { children, .. } => {
+                for child in children {
+                    match child.id.region() {
+                        Some(region) => *times.entry(region).or_default() += n * child.stats.mean(),
+                        None => Called::add(times, child, n),
+                    }
+                }
+            }
+            Body::Loop(body) => {
+                for cluster in &body.clusters {
+                    Called::add(times, &cluster.tree, n * cluster.n as f64);
+                }
+            }
+        }
+    }
+
+    /// The regions of a loop, most time first.
+    fn by_time(&self, path: &[StaticId]) -> Vec<RegionId> {
+        let mut times: Vec<(&RegionId, &f64)> = self.0.get(path).into_iter().flatten().collect();
+        times.sort_by(|a, b| b.1.total_cmp(a.1));
+        times.into_iter().map(|(region, _)| *region).collect()
+    }
+}
+
 /// The position of a walk through a tree.
 struct Nest<'a> {
     assembler: &'a Assembler,
@@ -196,6 +232,7 @@ struct Nest<'a> {
     path: Vec<StaticId>,
     /// The enclosing node.
     caller: Option<StaticId>,
+    called: &'a mut Called,
 }
 
 /// The number for all nested loops of one path, which are not distinguished.
@@ -211,14 +248,16 @@ impl Loops {
             is_nested: true,
             accepted: 0,
             rejected: 0,
-            is_lower_bound: false,
+            is_estimate: false,
             n_clusters: 0,
+            called: Vec::new(),
             instances: Vec::new(),
         })
     }
 
-    /// Adds the loops inside of loops; `n` is how often the node comes, if it is inside of one.
-    fn add_nested(&mut self, node: &Node, nest: &mut Nest<'_>, n: Option<u64>) {
+    /// Adds the loops inside of loops; `n` is how often the node comes, if it is inside of one, and `weight` how often it
+    /// comes at all locations.
+    fn add_nested(&mut self, node: &Node, nest: &mut Nest<'_>, (n, weight): (Option<u64>, f64)) {
         let caller = nest.caller.replace(node.id);
         let is_own = nest.assembler.is_loop_of(node.id, caller);
         let is_step = !is_own && !matches!(node.id, StaticId::Root | StaticId::Iteration | StaticId::Folded);
@@ -232,19 +271,21 @@ impl Loops {
                 // What is beside the iterations of a marked loop is inside of it, too.
                 let beside = if own.contains(&true) { Some(n.unwrap_or(1)) } else { n };
                 for (child, is_own) in children.iter().zip(own) {
-                    self.add_nested(child, nest, if is_own { n } else { beside });
+                    self.add_nested(child, nest, (if is_own { n } else { beside }, weight));
                 }
             }
             Body::Loop(body) => {
+                Called::add(nest.called.0.entry(nest.path.clone()).or_default(), node, weight);
                 if let Some(n) = n {
                     let summary = self.get(nest.path.clone(), ALL, [body.source, body.cfg_source]);
                     summary.accepted += n * body.n_iterations();
                     summary.rejected += n * body.rejected;
-                    summary.is_lower_bound |= body.is_lower_bound;
+                    summary.is_estimate |= body.is_estimate;
                     summary.n_clusters = summary.n_clusters.max(body.clusters.len() as u32);
                 }
                 for cluster in &body.clusters {
-                    self.add_nested(&cluster.tree, nest, Some(n.unwrap_or(1) * cluster.n));
+                    let n = n.unwrap_or(1) * cluster.n;
+                    self.add_nested(&cluster.tree, nest, (Some(n), weight * cluster.n as f64));
                 }
             }
             Body::Profile { .. } => {}
@@ -261,13 +302,16 @@ impl Loops {
             let summary = self.get(path, nth, [loop_of_other.source, loop_of_other.cfg_source]);
             summary.accepted = summary.accepted.max(loop_of_other.accepted);
             summary.rejected = summary.rejected.max(loop_of_other.rejected);
-            summary.is_lower_bound |= loop_of_other.is_lower_bound;
+            summary.is_estimate |= loop_of_other.is_estimate;
             summary.n_clusters = summary.n_clusters.max(loop_of_other.n_clusters);
         }
     }
 
-    fn into_summaries(self) -> Vec<LoopSummary> {
+    fn into_summaries(self, called: &Called) -> Vec<LoopSummary> {
         let mut summaries: Vec<LoopSummary> = self.0.into_values().collect();
+        for summary in &mut summaries {
+            summary.called = called.by_time(&summary.path);
+        }
         let start = |summary: &LoopSummary| {
             summary
                 .instances

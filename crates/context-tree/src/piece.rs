@@ -215,8 +215,7 @@ impl Inner {
 impl InnerLoop {
     /// As a tree.
     pub(crate) fn to_node(&self, tools: Tools<'_>) -> Node {
-        let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected, is_lower_bound } =
-            &self.body;
+        let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected, is_estimate } = &self.body;
         let tree = |cluster: &IterationCluster<Piece>| IterationCluster {
             n: cluster.n,
             tree: cluster.tree.tree(tools).clone(),
@@ -231,7 +230,7 @@ impl InnerLoop {
                 map: map.clone(),
                 profiles: profiles.clone(),
                 rejected: *rejected,
-                is_lower_bound: *is_lower_bound,
+                is_estimate: *is_estimate,
             },
         )
     }

@@ -9,9 +9,8 @@ use crate::steps::{InSteps, Steps};
 use ouzel_analyses::phases::PhaseGroup;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::structure::Structure;
-use ouzel_model::{Definitions, units};
+use ouzel_model::{Definitions, Ticks, TimeRange, units};
 use serde::Serialize;
-use std::ops::Range;
 
 /// A part of the run in which the same ranks have most to do, and others before and after it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -64,29 +63,54 @@ pub(crate) fn cards(
     }
     let structure = Structure::new(group);
     let main = structure.main_loop(group).map(|it| it.iterations.as_slice()).unwrap_or_default();
-    let in_steps = steps.of(&main.iter().map(|&iteration| group.range_of(iteration)).collect::<Vec<_>>());
-    let iterations = MainLoop { starts: main.iter().map(|(first, _)| *first).collect(), in_steps };
+    let ranges: Vec<TimeRange> = main.iter().map(|&iteration| group.range_of(iteration)).collect();
+    let all = TimeRange { start: epochs[0].range.start, end: epochs[epochs.len() - 1].range.end };
+    let starts = main.iter().map(|(first, _)| *first).collect();
+    let iterations = match steps.begun_in(all) {
+        // A loop that takes a part of an epoch does not tell epochs apart.
+        Some(own) if 2 * covered(&ranges, all) < all.end.since(all.start).0 => MainLoop::Own(own),
+        _ => MainLoop::OfPhases { starts, in_steps: steps.of(&ranges) },
+    };
     (1..).zip(epochs).map(|(id, epoch)| card(id, epoch, group, &iterations, definitions)).collect()
 }
 
+/// Time that iterations in order take of a range.
+fn covered(iterations: &[TimeRange], all: TimeRange) -> u64 {
+    let (Some(first), Some(last)) = (iterations.first(), iterations.last()) else { return 0 };
+    last.end.min(all.end).0.saturating_sub(first.start.max(all.start).0)
+}
+
 /// The iterations of the loop that takes most of the run.
-struct MainLoop<'s> {
-    /// The first phase of each.
-    starts: Vec<u32>,
-    in_steps: Option<InSteps<'s>>,
+enum MainLoop<'s> {
+    /// A loop of synchronisations.
+    OfPhases {
+        /// The first phase of each iteration.
+        starts: Vec<u32>,
+        in_steps: Option<InSteps<'s>>,
+    },
+    /// The program's own: when its iterations begin.
+    Own(Vec<Ticks>),
 }
 
 impl MainLoop<'_> {
-    /// Those that begin in these phases, as those of the program's own loop.
-    fn begun_in(&self, phases: &Range<u32>) -> Option<Iterations> {
-        let first = self.starts.partition_point(|start| *start < phases.start);
-        let end = self.starts.partition_point(|start| *start < phases.end);
+    /// Those that begin in an epoch, as those of the program's own loop.
+    fn begun_in(&self, epoch: &Epoch) -> Option<Iterations> {
+        let (n_all, first, end, in_steps) = match self {
+            MainLoop::OfPhases { starts, in_steps } => {
+                let before = |phase: u32| starts.partition_point(|start| *start < phase);
+                (starts.len(), before(epoch.phases.start), before(epoch.phases.end), in_steps.as_ref())
+            }
+            MainLoop::Own(starts) => {
+                let before = |time: Ticks| starts.partition_point(|start| *start < time);
+                (starts.len(), before(epoch.range.start), before(epoch.range.end), None)
+            }
+        };
         if first == end {
             return None;
         }
-        let (n_all, first, last) = match &self.in_steps {
+        let (n_all, first, last) = match in_steps {
             Some(steps) => (steps.n_all(), steps.of[first].0, steps.of[end - 1].1),
-            None => (self.starts.len(), first, end - 1),
+            None => (n_all, first, end - 1),
         };
         Some(Iterations { n_all: n_all as u64, ranges: vec![(first as u64, last as u64)] })
     }
@@ -111,7 +135,7 @@ fn card(
         id,
         start_ns: ns(epoch.range.start),
         end_ns: ns(epoch.range.end),
-        iterations: iterations.begun_in(&epoch.phases),
+        iterations: iterations.begun_in(epoch),
         imbalance_ns: ns(epoch.imbalance),
         most_ranks: Ranks::new(epoch.most.iter().copied().filter_map(rank)),
         parallel: share(mean, length),

@@ -1,6 +1,7 @@
 //! Loops and their iterations with names and nanoseconds.
 
 use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup};
 use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit, units};
 use serde::Serialize;
@@ -50,13 +51,16 @@ pub struct LoopEntry {
         ]))
     )]
     pub cfg_source: LoopSource,
+    /// The region that computes longest of those its iterations call, or waits longest if none computes; `null` if they
+    /// call none.
+    pub mostly: Option<Arc<str>>,
     /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
     /// Iterations found.
     pub accepted: u64,
-    /// Whether all numbers of iterations of this loop are lower bounds: calls made of samples can have missed some. Then each
-    /// that was found is one or several.
-    pub is_lower_bound: bool,
+    /// Whether all numbers of iterations of this loop are estimates: samples miss iterations, and can divide one. Then each
+    /// that was found is mostly one or several.
+    pub is_estimate: bool,
     /// What could not be split into iterations.
     pub rejected: u64,
     /// Kinds of iterations.
@@ -111,6 +115,15 @@ pub struct IterationEntry {
     pub end_ns: u64,
     /// Its kind, numbered by location.
     pub cluster: u32,
+}
+
+/// The name of a loop: words, and a region, which pages may shorten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Title<'n> {
+    /// What stands before the region.
+    pub before: &'static str,
+    /// The region.
+    pub region: &'n str,
 }
 
 impl IterationEntry {
@@ -180,6 +193,24 @@ impl Data {
     }
 }
 
+/// What a sentence calls a loop: by what takes most of its time, if it has no mark and no line in the source.
+pub fn title(summary: &LoopSummary, definitions: &Definitions) -> String {
+    match (summary.path.last(), mostly(summary, definitions)) {
+        (Some(StaticId::FoundLoop { .. }), Some(mostly)) => {
+            format!("the loop around {}", definitions.region(mostly).name)
+        }
+        (of, _) => of.map(|id| id.name(definitions)).unwrap_or_default(),
+    }
+}
+
+/// The region that takes most time of those that a loop calls. Waiting says less about a loop than what is computed.
+fn mostly(summary: &LoopSummary, definitions: &Definitions) -> Option<RegionId> {
+    let semantics = Semantics::default();
+    let computes =
+        |region: &&RegionId| semantics.class(definitions.region(**region)).category == Category::Computation;
+    summary.called.iter().find(computes).or(summary.called.first()).copied()
+}
+
 fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) -> LoopEntry {
     let clock = &definitions.clock;
     let name = |id: StaticId| -> Arc<str> {
@@ -203,10 +234,11 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
         inside_of: summary.inside_of().map(name).collect(),
         source: summary.source,
         cfg_source: summary.cfg_source,
+        mostly: mostly(summary, definitions).map(region),
         is_nested: summary.is_nested,
         accepted: summary.accepted,
         rejected: summary.rejected,
-        is_lower_bound: summary.is_lower_bound,
+        is_estimate: summary.is_estimate,
         n_clusters: u64::from(summary.n_clusters),
         instances: summary
             .instances
@@ -265,9 +297,19 @@ impl LoopEntry {
         self.call_path.last() == Some(&self.name)
     }
 
-    /// `12 iterations`, or `at least 12 iterations`.
+    /// `12 iterations`, or `about 12 iterations`.
     pub fn n_in_words(&self) -> String {
-        n_in_words(self.accepted, self.is_lower_bound)
+        n_in_words(self.accepted, self.is_estimate)
+    }
+
+    /// Its name on pages: a loop without a mark or a line in the source is named for what takes most of its time.
+    pub fn title(&self) -> Title<'_> {
+        match &self.mostly {
+            Some(mostly) if self.name.starts_with("loop~") => {
+                Title { before: "loop around ", region: mostly }
+            }
+            _ => Title { before: "", region: &self.name },
+        }
     }
 
     /// How the loop was detected, and its iterations in samples, in words.
@@ -285,10 +327,10 @@ impl LoopEntry {
     }
 }
 
-/// `12 iterations`, or `at least 12 iterations`.
-pub fn n_in_words(n: u64, is_lower_bound: bool) -> String {
-    let least = if is_lower_bound { "at least " } else { "" };
-    format!("{least}{}", units::counted(n, "iteration", "iterations"))
+/// `12 iterations`, or `about 12 iterations`.
+pub fn n_in_words(n: u64, is_estimate: bool) -> String {
+    let about = if is_estimate { "about " } else { "" };
+    format!("{about}{}", units::counted(n, "iteration", "iterations"))
 }
 
 /// How something was detected.

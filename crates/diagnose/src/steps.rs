@@ -12,6 +12,7 @@
 
 use ouzel_analyses::peers::PeerKind;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary};
+use ouzel_efficiency::parts::OwnLoop;
 use ouzel_model::{Ticks, TimeRange};
 
 /// The outermost loops of main threads, each at the location that represents most.
@@ -50,19 +51,35 @@ impl Steps {
     pub fn new(trees: &ContextTreesOutput) -> Steps {
         let groups = trees.groups.iter().filter(|group| group.kind == PeerKind::MainThread);
         // Findings name single iterations, whose numbers are true only if all are there.
-        let is_sure = |summary: &LoopSummary| summary.rejected == 0 && !summary.is_lower_bound;
+        let is_sure = |summary: &LoopSummary| summary.rejected == 0 && !summary.is_estimate;
         let own = |summary: &&LoopSummary| !summary.is_nested && is_sure(summary);
         Steps(groups.flat_map(|group| group.loops.iter().filter(own).filter_map(StepLoop::new)).collect())
+    }
+
+    /// Iterations in these times, in order, as those of the program's own loop; `None` if it has about as many.
+    pub fn own_loop(&self, iterations: &[TimeRange]) -> Option<OwnLoop> {
+        let steps = self.of(iterations)?;
+        let of = steps.of.iter().map(|&(first, last)| (first as u64, last as u64)).collect();
+        Some(OwnLoop { n_all: steps.n_all() as u64, of })
+    }
+
+    /// When the iterations of the loop begin that takes most of a range; `None` if that is less than three quarters.
+    pub(crate) fn begun_in(&self, range: TimeRange) -> Option<Vec<Ticks>> {
+        let of = self.around(range)?;
+        Some(of.steps.iter().map(|step| step.start).collect())
+    }
+
+    /// The loop that takes most of a range, and at least three quarters.
+    fn around(&self, range: TimeRange) -> Option<&StepLoop> {
+        let of = self.0.iter().max_by_key(|of| overlap(of.range(), range))?;
+        (3 * length(range) <= 4 * overlap(of.range(), range)).then_some(of)
     }
 
     /// Iterations in these times, in order, as steps; `None` if no loop covers them, or if it has about as many, or fewer.
     pub(crate) fn of(&self, iterations: &[TimeRange]) -> Option<InSteps<'_>> {
         let (first, last) = (iterations.first()?, iterations.last()?);
         let all = TimeRange { start: first.start, end: last.end };
-        let around = self.0.iter().max_by_key(|of| overlap(of.range(), all))?;
-        if 4 * overlap(around.range(), all) < 3 * length(all) {
-            return None;
-        }
+        let around = self.around(all)?;
         let (n, n_steps) = (iterations.len(), around.steps.len());
         if 2 * n_steps < 3 * n {
             return None;

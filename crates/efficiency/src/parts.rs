@@ -17,7 +17,7 @@ use crate::useful::Threads;
 use ouzel_analyses::phases::structure::Structure;
 use ouzel_analyses::phases::{Phase, PhaseGroup, PhasesOutput};
 use ouzel_analyses::ratio;
-use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks};
+use ouzel_model::{CallPathId, CallPathTree, Definitions, LocationId, Ticks, TimeRange};
 use std::sync::Arc;
 
 /// Parts of a run.
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub enum PartKind {
     /// What leads up to one synchronisation of all peers; in loops, over all iterations.
     Segment,
-    /// Iterations of the outermost loops in the sequence of synchronisations.
+    /// Iterations of the outermost loops that end in synchronisations.
     Iteration,
     /// Threads that behave alike.
     Cluster,
@@ -49,6 +49,29 @@ impl PartKind {
     }
 }
 
+/// Iterations between synchronisations as those of the program's own loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnLoop {
+    /// Iterations of that loop.
+    pub n_all: u64,
+    /// For each iteration between synchronisations the first and the last in it.
+    pub of: Vec<(u64, u64)>,
+}
+
+/// Tells what iterations in these times are in the program's own loop; `None` where it has as many.
+pub type OwnLoops<'a> = dyn Fn(&[TimeRange]) -> Option<OwnLoop> + 'a;
+
+/// Iterations of the program's own loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OwnIterations {
+    /// Of the whole loop.
+    pub n_all: u64,
+    /// The first of the part.
+    pub first: u64,
+    /// The last of the part.
+    pub last: u64,
+}
+
 /// A part of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
@@ -57,6 +80,8 @@ pub struct Part {
     pub id: u64,
     /// Of an iteration: the number of its loop, from 0 in order of time.
     pub in_loop: Option<u64>,
+    /// Of an iteration: those of the program's own loop in it.
+    pub iterations: Option<OwnIterations>,
     /// What a cluster is of: `main_thread` or `helper_thread`.
     pub peers: Option<&'static str>,
     /// Of a segment, the synchronisation that ends it, empty at the end of the run; of an iteration, what the callers
@@ -109,7 +134,7 @@ pub fn segments(
     Ok(structure.slots.iter().zip(1..).map(part).collect())
 }
 
-/// The iterations of the outermost loops, in order of time.
+/// The iterations of the outermost loops, in order of time; `own` knows the loops of the program.
 ///
 /// # Errors
 /// If events of a peer are missing, or no synchronisation of all peers repeats.
@@ -117,6 +142,7 @@ pub fn iterations(
     phases: &PhasesOutput,
     definitions: &Definitions,
     is_incomplete: &dyn Fn(LocationId) -> bool,
+    own: &OwnLoops<'_>,
 ) -> Result<Vec<Part>, Reason> {
     let none = || {
         Reason::new(
@@ -129,24 +155,29 @@ pub fn iterations(
     let mut parts = Vec::new();
     let outermost = structure.loops.iter().filter(|of| of.parent.is_none());
     for (of, number) in outermost.zip(0..) {
-        for (&(first, last), id) in of.iterations.iter().zip(0..) {
+        let ranges: Vec<TimeRange> = of.iterations.iter().map(|&it| group.range_of(it)).collect();
+        let own = own(&ranges).unwrap_or_else(|| OwnLoop {
+            n_all: ranges.len() as u64,
+            of: (0..ranges.len() as u64).map(|i| (i, i)).collect(),
+        });
+        for ((&(first, last), id), it) in of.iterations.iter().zip(0..).zip(own.of) {
             let anchors =
                 group.phases[first as usize..=last as usize].iter().filter_map(|phase| phase.anchor);
             let call_path = names.common(anchors.map(|anchor| phases.call_paths.parent(anchor.call_path)));
             let part = part_of(group, first..=last);
-            parts.push(Part { id, in_loop: Some(number), call_path, ..part });
+            let iterations = Some(OwnIterations { n_all: own.n_all, first: it.0, last: it.1 });
+            parts.push(Part { id, in_loop: Some(number), iterations, call_path, ..part });
         }
     }
     if parts.is_empty() { Err(none()) } else { Ok(parts) }
 }
 
-/// Iterations of the loop that takes most time, the first of equals; `None` without iterations.
+/// Iterations of the program in the loop that takes most time, the first of equals; `None` without iterations.
 pub fn iterations_of_longest_loop(iterations: &[Part]) -> Option<u64> {
-    let mut loops: Vec<(u64, u64)> = Vec::new();
-    for of_loop in iterations.chunk_by(|a, b| a.in_loop == b.in_loop) {
-        loops.push((of_loop.iter().map(|part| part.time.0).sum(), of_loop.len() as u64));
-    }
-    loops.into_iter().rev().max_by_key(|&(time, _)| time).map(|(_, n)| n)
+    let loops = iterations.chunk_by(|a, b| a.in_loop == b.in_loop);
+    let time = |of_loop: &&[Part]| of_loop.iter().map(|part| part.time.0).sum::<u64>();
+    let longest = loops.rev().max_by_key(time)?;
+    Some(longest.first()?.iterations?.n_all)
 }
 
 /// A cluster of threads of a run; `None` if none of them is a CPU thread with complete events.
@@ -169,6 +200,7 @@ pub fn cluster(
     Some(Part {
         id,
         in_loop: None,
+        iterations: None,
         peers: Some(peers),
         call_path: Vec::new(),
         ranks,
@@ -213,6 +245,7 @@ fn part_of(group: &PhaseGroup, phases: impl Iterator<Item = u32> + Clone) -> Par
     Part {
         id: 0,
         in_loop: None,
+        iterations: None,
         peers: None,
         call_path: Vec::new(),
         ranks: Vec::new(),

@@ -64,6 +64,7 @@ impl RegionOfInterest {
         Part {
             id: 0,
             in_loop: None,
+            iterations: None,
             peers: None,
             call_path: Vec::new(),
             ranks: Vec::new(),

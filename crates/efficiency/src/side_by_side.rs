@@ -161,11 +161,22 @@ impl Part {
     /// Its name among parts of all kinds: `segment 3`, `iteration 0.12` (of the first loop), `cluster main_thread 1`.
     pub fn name(&self, kind: PartKind) -> String {
         let id = self.id;
-        match (self.in_loop, self.peers) {
-            (Some(number), _) => format!("{} {number}.{id}", kind.as_str()),
+        match (self.number(), self.peers) {
+            (Some(number), _) => format!("{} {number}", kind.as_str()),
             (None, Some(peers)) => format!("{} {peers} {id}", kind.as_str()),
             (None, None) => format!("{} {id}", kind.as_str()),
         }
+    }
+}
+
+impl Part {
+    /// Of an iteration: `0.12`, or of several `0.120–129`, in the first loop.
+    pub fn number(&self) -> Option<String> {
+        let (number, of) = (self.in_loop?, self.iterations?);
+        Some(match of.first == of.last {
+            true => format!("{number}.{}", of.first),
+            false => format!("{number}.{}–{}", of.first, of.last),
+        })
     }
 }
 

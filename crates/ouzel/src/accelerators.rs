@@ -4,6 +4,7 @@ use crate::ask::of_whole_run;
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary, TreeGroup};
+use ouzel_diagnose::iterations;
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, TimeRange};
 use ouzel_waits::accelerators::{
     Accelerators, AcceleratorsOutput, DeviceChange, DeviceProjection, FoundSteps, GapPieces, IdleCause,
@@ -185,7 +186,7 @@ fn found_steps(
                 found.steps.insert(member, steps.clone());
             }
         }
-        found.name = of.path.last().map(|id| id.name(definitions)).unwrap_or_default();
+        found.name = iterations::title(of, definitions);
         (ticks, found)
     };
     let loops = trees.groups.iter().flat_map(|group| group.loops.iter().map(move |of| (group, of)));

@@ -11,14 +11,14 @@ use ouzel_analyses::phases::Phases;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_context_tree::ContextTreesOutput;
 use ouzel_diagnose::clusters::peers_text;
-use ouzel_diagnose::{TrustCard, ranks_without_events};
+use ouzel_diagnose::{Steps, TrustCard, ranks_without_events};
 use ouzel_efficiency::device::device_metrics;
 use ouzel_efficiency::{
     CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RegionOfInterest, RunEfficiency,
     Threads, TraceEfficiency, Unavailable, UsefulCounters, hybrid, parts,
 };
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, Report};
-use ouzel_model::{Definitions, LocationKind, Ticks};
+use ouzel_model::{Definitions, LocationKind, Ticks, TimeRange};
 use ouzel_replay::Graph;
 use ouzel_waits::Waits;
 
@@ -57,7 +57,7 @@ impl Trace {
         let phases =
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
-        let wants_trees = *per == Some(PartKind::Cluster);
+        let wants_trees = matches!(per, Some(PartKind::Cluster | PartKind::Iteration));
         let question = || trees_of(semantics, options);
         let trees = wants_trees.then(|| TreeKeys::add_beside_calls(&mut set, self, question()));
         let replay = Replayed::add_to(&mut set, definitions, options);
@@ -82,7 +82,9 @@ impl Trace {
         let parts = per.map(|kind| {
             let parts = match (kind, &phases, &trees) {
                 (PartKind::Cluster, _, Some(trees)) => known.clusters(trees),
-                (_, Some(phases), _) => known.parts(kind, phases),
+                (_, Some(phases), trees) => {
+                    known.parts(kind, phases, &trees.as_ref().map(Steps::new).unwrap_or_default())
+                }
                 _ => Ok(Vec::new()),
             };
             (kind, parts)
@@ -202,11 +204,15 @@ impl<'a> Known<'a> {
         &self,
         kind: PartKind,
         phases: &ouzel_analyses::phases::PhasesOutput,
+        steps: &Steps,
     ) -> Result<Vec<Part>, Reason> {
         self.threads()?;
         let is_incomplete = |location| self.trust.is_incomplete(location, self.definitions);
         match kind {
-            PartKind::Iteration => parts::iterations(phases, self.definitions, &is_incomplete),
+            PartKind::Iteration => {
+                let own = |iterations: &[TimeRange]| steps.own_loop(iterations);
+                parts::iterations(phases, self.definitions, &is_incomplete, &own)
+            }
             PartKind::Program => {
                 let none = || Reason::new("no call that starts or ends the parallel program is recorded");
                 let group = phases.main_group().ok_or_else(none)?;

@@ -80,7 +80,7 @@ pub fn figure(pictures: &Pictures<'_>, index: &PathIndex, axis: Axis) -> Option<
         height_px,
         labels,
         marks,
-        below: segments::lanes(pictures.segments, axis),
+        below: segments::lanes(&pictures.segments, axis),
         legend: legend(pictures, &shown, &beside),
         data,
     })

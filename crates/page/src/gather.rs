@@ -26,7 +26,7 @@ impl<'a> Pictures<'a> {
             timeline,
             clusters: Vec::new(),
             significant: Vec::new(),
-            segments: &[],
+            segments: Vec::new(),
             loops: Vec::new(),
             maps: Vec::new(),
             zoomed: None,
@@ -73,22 +73,24 @@ impl<'a> Pictures<'a> {
                 })
                 .collect(),
         };
+        let title = of.title();
         LoopPicture {
-            name: of.name.clone(),
+            before: title.before,
+            name: title.region.into(),
             call_path: of.call_path.clone(),
             source: format!("{}{mean}", of.source_in_words()),
-            is_lower_bound: of.is_lower_bound,
+            is_estimate: of.is_estimate,
             series: of.instances.iter().map(series).collect(),
         }
     }
 
-    /// Adds the segments worth reporting, whose call paths are those of `call_paths`, and shows these in the timeline of
+    /// Adds the segments that lose time, whose call paths are those of `call_paths`, and shows these in the timeline of
     /// clusters.
     #[must_use]
     pub fn with_segments(mut self, segments: &'a SegmentsCard, call_paths: &CallPathTree) -> Self {
-        self.segments = &segments.segments;
+        self.segments = segments.losing().collect();
         let mut lost: BTreeMap<CallPathId, u64> = BTreeMap::new();
-        for segment in self.segments {
+        for segment in &self.segments {
             for path in &segment.paths {
                 *lost.entry(path.path).or_default() += path.imb_ns + path.wait_ns;
             }

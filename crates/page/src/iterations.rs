@@ -56,19 +56,20 @@ fn chart(picture: &LoopPicture) -> Markup {
     // The axis ends in a labelled line above the longest.
     let top = longest.next_multiple_of(round_step(longest.max(1), STEPS)).max(1);
     let label = format!(
-        "Durations of {} of {name}: from {} to {}.",
-        n_in_words(n as u64, picture.is_lower_bound),
+        "Durations of {} of {}{name}: from {} to {}.",
+        n_in_words(n as u64, picture.is_estimate),
+        picture.before,
         units::time(shortest),
         units::time(longest)
     );
     html! {
         figure.chart {
             figcaption {
-                h3 { (region(&picture.name)) ": " (n_in_words(n as u64, picture.is_lower_bound)) }
+                h3 { (picture.before) (region(&picture.name)) ": " (n_in_words(n as u64, picture.is_estimate)) }
                 p {
                     @if !picture.call_path.is_empty() { (call_path(&picture.call_path)) " · " }
                     (picture.source)
-                    @if picture.is_lower_bound { " · samples can miss iterations: one found is one or several" }
+                    @if picture.is_estimate { " · an estimate: samples miss short iterations" }
                 }
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {

@@ -86,7 +86,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
             (section("epochs", "Epochs, in which the same ranks have most to do", &segments::epochs(&report.segments)))
         }
         @if !pictures.segments.is_empty() {
-            (section("segments", "Where time is lost, by segment", &segments::table(pictures.segments, run_ns)))
+            (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))
         }
         (section("losses", "Where time is lost, by call path", &report_sections::losses(report)))
         @if is_clean { (section("trust", "How far to trust it", &report_sections::trust(&report.trust))) }

@@ -51,11 +51,9 @@ fn page(
     asked: &Asked,
 ) -> String {
     let Diagnosed { material, report, classes, variations, trees, .. } = diagnosed;
-    let mut pictures = Pictures::new(definitions, classes, timeline).with_clusters(trees, report.run.span_ns);
-    // Processes that need not share work are uneven by nature.
-    if !report.run.are_unrelated() || report.segments.segments.iter().any(|segment| segment.lost_ns != 0) {
-        pictures = pictures.with_segments(&report.segments, &material.phases().call_paths);
-    }
+    let mut pictures = Pictures::new(definitions, classes, timeline)
+        .with_clusters(trees, report.run.span_ns)
+        .with_segments(&report.segments, &material.phases().call_paths);
     pictures.zoomed = zoomed;
     pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();
     html(report, &pictures, asked)

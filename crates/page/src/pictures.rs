@@ -21,7 +21,7 @@ pub struct Pictures<'a> {
     /// Call paths that the cluster-ordered timeline shows; their callees look like them, all others are grey.
     pub significant: Vec<CallPathId>,
     /// Parts of the run that end in a synchronisation, in order of time; those that lose nothing are left out.
-    pub segments: &'a [SegmentCard],
+    pub segments: Vec<&'a SegmentCard>,
     /// Loops with the durations of their iterations, most time first.
     pub loops: Vec<LoopPicture>,
     /// By finding, the text of an SVG picture of similar variation over the topology.
@@ -46,14 +46,16 @@ pub struct Cluster {
 /// The iterations of a loop.
 #[derive(Debug, Clone)]
 pub struct LoopPicture {
-    /// The region that is the loop, or `loop~NAME`.
+    /// What stands before the name, such as `loop around `.
+    pub before: &'static str,
+    /// The region that is the loop, or that takes most of its time.
     pub name: Arc<str>,
     /// Regions from the outermost to the loop, or to the one that it is in.
     pub call_path: Vec<Arc<str>>,
     /// Where the iterations come from, in words.
     pub source: String,
     /// Whether samples can have missed iterations.
-    pub is_lower_bound: bool,
+    pub is_estimate: bool,
     /// For each cluster of locations, what its representative did.
     pub series: Vec<IterationSeries>,
 }

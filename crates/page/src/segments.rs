@@ -17,7 +17,7 @@ const MAX_LANES: usize = 6;
 const STEPS: f64 = 4000.0;
 
 /// The segments below the timeline, each in the first free row; those without one are in the table only.
-pub fn lanes(segments: &[SegmentCard], axis: Axis) -> Markup {
+pub fn lanes(segments: &[&SegmentCard], axis: Axis) -> Markup {
     let mut lanes: Vec<(u64, Vec<&SegmentCard>)> = Vec::new();
     for segment in segments.iter().filter(|s| axis.percent(s.start_ns) < axis.percent(s.end_ns)) {
         match lanes.iter().position(|(end_ns, _)| *end_ns <= segment.start_ns) {
@@ -96,7 +96,7 @@ fn blocks(segment: &SegmentCard, axis: Axis) -> String {
 }
 
 /// The segments as a table, each with its call paths.
-pub fn table(segments: &[SegmentCard], run_ns: u64) -> Markup {
+pub fn table(segments: &[&SegmentCard], run_ns: u64) -> Markup {
     let share = |ns: u64| units::percent((run_ns != 0).then(|| ns as f64 / run_ns as f64));
     html! {
         div.scroll {

@@ -219,7 +219,7 @@ fn every_finding_and_every_segment_is_there() {
     assert!(text_of(&page, "h1").contains("can be recovered"));
     let pictures = results.pictures(&trace);
     assert!(!pictures.segments.is_empty() && !pictures.significant.is_empty());
-    for segment in pictures.segments {
+    for segment in &pictures.segments {
         let shown = text_of(&page, &format!("#segment-{}", segment.id));
         assert!(
             shown.contains(segment.diagnosis) && shown.contains(segment.paths[0].category.as_str()),
@@ -257,10 +257,11 @@ fn iterations_are_drawn_with_their_units() {
             .collect(),
     };
     pictures.loops = vec![LoopPicture {
+        before: "",
         name: "<loop>".into(),
         call_path: ["main", "<loop>"].map(Into::into).to_vec(),
         source: "marked in the trace".to_owned(),
-        is_lower_bound: false,
+        is_estimate: false,
         series: vec![series(0, 10), series(1, 9), series(2, 10)],
     }];
     let page =

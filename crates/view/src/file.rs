@@ -112,6 +112,8 @@ pub fn view_file(
 /// The documents about the run, of the part that is selected.
 fn about(routes: &Routes, viewed: &Viewed, filter: &Filter) -> (Value, Value) {
     let (mut meta, mut status) = (routes.meta(viewed), viewed.news.now());
+    // How often the picture grew while the trace was read is chance, and nothing grows any more.
+    status["generation"] = 1.into();
     if viewed.tiles.is_some() {
         meta["n_locations"] = viewed.rows.locations.len().into();
         meta["tiles"]["n_levels"] = status["tiles"]["n_levels"].clone();

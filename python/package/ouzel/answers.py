@@ -813,11 +813,13 @@ class LoopEntry(TypedDict):
     """How it was detected, e.g. ``marked``, ``tandem-repeat``."""
     cfg_source: Literal["marked", "binary", "structure-file", "learned-exact", "learned-sampled", "line-order", "tandem-repeat"]
     """How its iterations are told apart, e.g. ``tandem-repeat``, ``learned-sampled``."""
+    mostly: str | None
+    """The region that computes longest of those its iterations call, or waits longest if none computes; ``None`` if they call none."""
     is_nested: bool
     """Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop."""
     accepted: int
     """Iterations found."""
-    is_lower_bound: bool
+    is_estimate: bool
     """Whether all numbers of iterations of this loop are lower bounds: calls made of samples can have missed some. Then each that was found is one or several."""
     rejected: int
     """What could not be split into iterations."""

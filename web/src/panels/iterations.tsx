@@ -4,7 +4,10 @@ import { useAnswer, useStore } from "../state/answer.ts";
 import { Choice, Panel } from "./panel.tsx";
 
 interface Iteration { location_cluster: number; index: number; start_ns: number; end_ns: number; cluster: number }
-interface Loop { name: string; is_nested: boolean; accepted: number; is_lower_bound: boolean; iterations: Iteration[]; instances: { location_cluster: number; n_locations: number; rank: number | null }[] }
+interface Loop { name: string; mostly: string | null; is_nested: boolean; accepted: number; is_estimate: boolean; iterations: Iteration[]; instances: { location_cluster: number; n_locations: number; rank: number | null }[] }
+
+/** A loop without a mark or a line in the source is named for what takes most of its time. */
+const title = ({ name, mostly }: Loop) => (mostly !== null && name.startsWith("loop~") ? `loop around ${mostly}` : name);
 
 const KINDS = ["#6aa2d8", "#d8a25a", "#8cc084", "#c68ac6", "#cf7d74", "#8f9aa8"];
 
@@ -15,7 +18,7 @@ export function Iterations() {
   const answer = useAnswer<{ loops: Loop[] }>("iterations", {}, {});
   const loops = (answer.data?.loops ?? []).filter((loop) => !loop.is_nested && loop.iterations.length !== 0);
   const loop = loops[Number(which)] ?? loops[0];
-  const tools = 1 < loops.length ? <Choice label="Loop" value={which} options={loops.map((each, i) => [`${i}`, `${each.name} (${each.is_lower_bound ? "at least " : ""}${each.accepted})`])} onChange={setWhich} /> : null;
+  const tools = 1 < loops.length ? <Choice label="Loop" value={which} options={loops.map((each, i) => [`${i}`, `${title(each)} (${each.is_estimate ? "about " : ""}${each.accepted})`])} onChange={setWhich} /> : null;
   const last = Math.max(1, ...(loop?.iterations ?? []).map((i) => i.index + 1));
   const most = Math.max(1, ...(loop?.iterations ?? []).map((i) => i.end_ns - i.start_ns));
   const show = (i: Iteration) => store.go({ time_ns: [i.start_ns, Math.max(i.start_ns + 1, i.end_ns)], brush_ns: null }, true);
@@ -26,7 +29,7 @@ export function Iterations() {
         <div class="iterations">
           {loop.instances.map((instance) => (
             <figure key={instance.location_cluster}>
-              <svg viewBox={`0 0 ${last} 100`} preserveAspectRatio="none" role="img" aria-label={`Time of each iteration of ${loop.name}`}>
+              <svg viewBox={`0 0 ${last} 100`} preserveAspectRatio="none" role="img" aria-label={`Time of each iteration of ${title(loop)}`}>
                 {loop.iterations.filter((i) => i.location_cluster === instance.location_cluster).map((i) => {
                   const height = (100 * (i.end_ns - i.start_ns)) / most;
                   return (
@@ -36,7 +39,7 @@ export function Iterations() {
                   );
                 })}
               </svg>
-              <figcaption>{instance.rank === null ? "" : `rank ${instance.rank}`}{1 < instance.n_locations ? `, and ${instance.n_locations - 1} more like it` : ""} · up to {duration(most)}{loop.is_lower_bound ? " · samples can miss iterations: one found is one or several" : ""}</figcaption>
+              <figcaption>{instance.rank === null ? "" : `rank ${instance.rank}`}{1 < instance.n_locations ? `, and ${instance.n_locations - 1} more like it` : ""} · up to {duration(most)}{loop.is_estimate ? " · an estimate: samples miss short iterations" : ""}</figcaption>
             </figure>
           ))}
         </div>

@@ -348,10 +348,7 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
             parts.iter().map(|part| cell(part.get(metric))).unzip();
         GridColumn::numbers(title, texts).painted_each(paints)
     };
-    let id = |part: &&Part| match part.in_loop {
-        Some(number) => format!("{number}.{}", part.id),
-        None => part.id.to_string(),
-    };
+    let id = |part: &&Part| part.number().unwrap_or_else(|| part.id.to_string());
     let place = |part: &&Part| match kind {
         PartKind::Cluster => {
             let peers = part.peers.unwrap_or_default().replace('_', " ");

@@ -55,7 +55,7 @@ fn evidence(finding: &Value, text: &str, name: &str) -> Option<f64> {
     value["value"].as_f64()
 }
 
-fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, n_epochs: usize) {
+fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, epochs: &[Value]) {
     let gain = number(&finding["gain_ns"]);
     let paths: Vec<&Value> =
         std::iter::once(&finding["call_path"]).chain(list(&finding["more_call_paths"])).collect();
@@ -87,7 +87,13 @@ fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, n_epochs
         assert!(!is_counted || n_named <= spent.most(&paths).1, "{of}: called too seldom: {finding}");
     }
     for epoch in list(&finding["epochs"]) {
-        assert!((1..=n_epochs as u64).contains(&number(epoch)), "{of}: no epoch {epoch}: {finding}");
+        let number = number(epoch);
+        assert!((1..=epochs.len() as u64).contains(&number), "{of}: no epoch {epoch}: {finding}");
+        // Of what is lost in an epoch, a finding loses a part.
+        if let Some(lost) = evidence(finding, "epochs", &format!("epoch {number} ")) {
+            let all = epochs[number as usize - 1]["imbalance_ns"].as_f64().expect("a number");
+            assert!(lost <= all + 1.0, "{of}: {lost} of {all} ns in epoch {number}: {finding}");
+        }
     }
     if finding["kind"] == "load_imbalance"
         && let Some(most) = evidence(finding, "by rank, over the run", "most")
@@ -124,7 +130,7 @@ fn check(archive: &Path, data: &Value) {
         let is_remark = finding["kind"] == "balanced_elsewhere";
         assert!(!is_about_code || is_remark || 0.0099 <= share, "{of}: too small: {finding}");
         if is_about_code {
-            check_finding(&of, finding, run_ns, &spent, epochs.len());
+            check_finding(&of, finding, run_ns, &spent, epochs);
         }
     }
     let mut end = 0;
@@ -223,10 +229,10 @@ fn loops_findings_and_segments_have_the_same_iterations() {
     assert!(10 < n_compared, "{n_compared} loops");
 }
 
-/// Where ranks synchronise every few steps, findings name the steps all the same.
+/// Where ranks synchronise every few steps, findings and efficiencies name the steps all the same.
 #[test]
-fn findings_name_steps_however_seldom_ranks_synchronise() {
-    let mut n_named = 0;
+fn steps_are_named_however_seldom_ranks_synchronise() {
+    let (mut n_named, mut n_parts) = (0, 0);
     for archive in at_hand() {
         let names = |name: &str| archive.components().any(|part| part.as_os_str() == name);
         let n_steps = match (names("serialised_output"), names("ensemble")) {
@@ -234,6 +240,17 @@ fn findings_name_steps_however_seldom_ranks_synchronise() {
             (_, true) => 30,
             _ => continue,
         };
+        let efficiency = json(&archive, &["efficiency", "--per", "iteration"])["data"].take();
+        let parts = list(&efficiency["runs"][0]["parts"]);
+        let main: Vec<&Value> =
+            parts.iter().map(|it| &it["iterations"]).filter(|it| it["n_all"] == n_steps).collect();
+        assert!(!main.is_empty(), "{}: {parts:?}", archive.display());
+        let ranges: BTreeSet<(u64, u64)> =
+            main.iter().map(|it| &it["ranges"][0]).map(|it| (number(&it[0]), number(&it[1]))).collect();
+        assert!(
+            ranges.iter().is_sorted_by(|a, b| a.1 < b.0) && ranges.last().is_some_and(|it| it.1 < n_steps)
+        );
+        n_parts += ranges.len();
         let Some(report) = report(&archive) else { continue };
         for finding in report["findings"].as_array().expect("findings") {
             if let Some(n_all) = finding["iterations"]["n_all"].as_u64() {
@@ -242,7 +259,7 @@ fn findings_name_steps_however_seldom_ranks_synchronise() {
             }
         }
     }
-    assert!(1 < n_named, "{n_named} findings");
+    assert!(1 < n_named && 5 < n_parts, "{n_named} findings, {n_parts} parts");
 }
 
 #[test]

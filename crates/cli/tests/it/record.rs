@@ -172,7 +172,7 @@ fn steps_shorter_than_a_sampling_period_are_iterations() {
     let steps: Vec<_> = loops.iter().filter(|it| path(it).contains("loop at steps.c:36")).collect();
     let counts: Vec<_> = steps.iter().map(|it| it["accepted"].as_u64()).collect();
     assert_eq!(counts, [Some(200)], "{iterations}");
-    assert_eq!(steps[0]["is_lower_bound"], false, "each exchanges, as the code says");
+    assert_eq!(steps[0]["is_estimate"], false, "each exchanges, as the code says");
     // What no sample shows between two calls is not in the function that makes them.
     let profile = json(&target, &["profile", "--call-paths"]);
     let own = |name: &str| -> u64 {

@@ -100,7 +100,7 @@ fn split(
     }
     let of_iteration =
         |iteration: &Iteration| evidence.shows_all(node.id, &children[iteration.children.clone()]);
-    let is_lower_bound = 0 < verdict.n_rejected || !verdict.iterations.iter().all(of_iteration);
+    let is_estimate = 0 < verdict.n_rejected || !verdict.iterations.iter().all(of_iteration);
     let mut children = children.into_iter();
     let is_accepted = verdict.iterations.iter().map(|iteration| iteration.is_accepted).collect();
     let (mut accepted, mut profiles) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ fn split(
     }
     let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
     let inside =
-        SampledIterations { accepted, profiles, is_accepted, n_rejected, is_lower_bound, source, cfg_source };
+        SampledIterations { accepted, profiles, is_accepted, n_rejected, is_estimate, source, cfg_source };
     node.inside = Inside::Iterations(Box::new(inside));
     report
 }

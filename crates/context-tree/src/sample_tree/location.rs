@@ -287,8 +287,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
     match &node.inside {
         Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
         Inside::Iterations(inside) => {
-            let SampledIterations { accepted, n_rejected, is_lower_bound, source, cfg_source, .. } =
-                &**inside;
+            let SampledIterations { accepted, n_rejected, is_estimate, source, cfg_source, .. } = &**inside;
             let mut rows = LoopRows::default();
             for iteration in accepted {
                 rows.push(iteration.end.0, iteration.duration().0);
@@ -307,7 +306,7 @@ fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut V
                 n_clusters: 0,
                 accepted: rows.n,
                 rejected: *n_rejected,
-                is_lower_bound: *is_lower_bound,
+                is_estimate: *is_estimate,
                 rows,
             });
         }

@@ -125,7 +125,7 @@ pub struct SampledIterations {
     /// Number of rejected ones.
     pub n_rejected: u64,
     /// Whether there may have been more.
-    pub is_lower_bound: bool,
+    pub is_estimate: bool,
     /// How the loop became known.
     pub source: LoopSource,
     /// How its control flow became known.
@@ -287,7 +287,7 @@ impl SampledIterations {
             profiles,
             is_accepted,
             n_rejected,
-            is_lower_bound,
+            is_estimate,
             source,
             cfg_source,
         } = self;
@@ -310,7 +310,7 @@ impl SampledIterations {
             map: map_of(&is_accepted, &of),
             profiles,
             rejected: n_rejected,
-            is_lower_bound,
+            is_estimate,
         }
     }
 }

@@ -49,7 +49,7 @@ fn sampled_ranks_have_clusters_and_iterations() {
     assert_eq!(members, [&[0, 1, 3].map(LocationId)[..], &[LocationId(2)]]);
     let found = &group.loops[0];
     assert_eq!((found.source, found.accepted, found.rejected), (LoopSource::Marked, 12, 0));
-    assert!(!found.is_lower_bound, "calls of 20 periods that are known to be new ones");
+    assert!(!found.is_estimate, "calls of 20 periods that are known to be new ones");
     assert_eq!(found.cfg_source, LoopSource::LearnedSampled);
     let instance = &found.instances[0];
     assert_eq!((instance.n_iterations, instance.n_clusters), (12, 1));
@@ -144,7 +144,7 @@ fn the_code_says_where_iterations_begin() {
 /// Whether the loop's number is a lower bound, with parts of the loop that are always there.
 #[test]
 fn samples_of_two_parts_that_are_always_there_show_all_iterations() {
-    let is_lower_bound = |periods: (u64, u64), always: &[u32]| {
+    let is_estimate = |periods: (u64, u64), always: &[u32]| {
         let text = rank(0, 12, periods).replace("lca ", "lca <=");
         let mut trace = ToyTrace::new(&text);
         let marked = trace.region("loop");
@@ -159,12 +159,12 @@ fn samples_of_two_parts_that_are_always_there_show_all_iterations() {
         trace.definitions_mut().code_flows.insert(marked, CodeFlow { parts, after: vec![vec![1], vec![]] });
         let found = only(trees(&trace)).loops.remove(0);
         assert_eq!((found.accepted, found.cfg_source), (12, LoopSource::Binary));
-        found.is_lower_bound
+        found.is_estimate
     };
-    assert!(!is_lower_bound((20, 3), &[7, 8]));
-    assert!(is_lower_bound((20, 2), &[7, 8]), "too short to be met each time");
+    assert!(!is_estimate((20, 3), &[7, 8]));
+    assert!(is_estimate((20, 2), &[7, 8]), "too short to be met each time");
     for always in [&[][..], &[7], &[8]] {
-        assert!(is_lower_bound((20, 3), always), "an iteration may have one part alone");
+        assert!(is_estimate((20, 3), always), "an iteration may have one part alone");
     }
 }
 
@@ -222,7 +222,7 @@ fn recorded_calls_count_however_short_they_are() {
         let found = found.expect("a tree");
         let own = &found.loops[0];
         assert_eq!((own.accepted, own.rejected, own.cfg_source), (50, 0, LoopSource::Binary));
-        assert_eq!(own.is_lower_bound, !is_always, "there may be iterations that do not send");
+        assert_eq!(own.is_estimate, !is_always, "there may be iterations that do not send");
         assert_eq!((found.quality, found.period), (LcaQuality::UpperBound, Ticks(100)));
         assert!((found.tree.duration() - 496.0).abs() < 1e-9);
     }

@@ -19,7 +19,7 @@ const N_SHOWN: usize = 6;
 
 /// What some uneven work loses in the epochs of the run.
 pub(super) struct InEpochs {
-    /// `Σ over epochs of (max − mean)` of the busy time of its phases there, in ticks.
+    /// `Σ over epochs of (max − mean)` of the busy time of its phases there, each at most that of the epoch, in ticks.
     pub imbalance: u64,
     /// Number, imbalance, range and busiest peers of each epoch that matters.
     epochs: Vec<(u32, u64, TimeRange, Vec<LocationId>)>,
@@ -45,7 +45,8 @@ pub(super) fn in_epochs(cx: &Context<'_>, group: &Uneven<'_>, in_total: u64) -> 
             let busy = by_peer.busy_in(bucket);
             times.iter_mut().zip(busy).for_each(|(time, ticks)| time.1 += ticks.0);
         }
-        let own = imbalance_of(&times);
+        // What other phases of the epoch make up for is not lost in it.
+        let own = imbalance_of(&times).min(epoch.imbalance.0);
         imbalance += own;
         epochs.push((number, own, epoch.range, above_mean(&times)));
     }
@@ -74,7 +75,8 @@ pub(super) fn moving(cx: &Context<'_>, group: &Uneven<'_>, found: &InEpochs) -> 
     let n = cx.epochs.len();
     let epochs = Evidence::new(
         format!("the run has {n} epochs in which the same ranks have most to do, and others in the next"),
-        "max − mean over ranks of the busy time in the epoch; see Epochs in docs/method.md",
+        "max − mean over ranks of the busy time in phases of the finding, at most that of the whole epoch; see Epochs in \
+         docs/method.md",
         values.collect(),
     );
     let windows = found.epochs.iter().map(|epoch| cx.epochs[epoch.0 as usize - 1].window).collect();

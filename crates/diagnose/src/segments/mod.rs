@@ -21,6 +21,9 @@ use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
 use serde::{Serialize, Serializer};
 use std::sync::Arc;
 
+/// Less than this part of the run is 0.0 % of it.
+const ROUNDED: u64 = 2_000;
+
 /// The segments of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -290,6 +293,11 @@ impl SegmentsCard {
             lost_inside_outside_ns: (lost(false), lost(true)),
             run_range_ns: Some((clock.ns_from_ticks(start), clock.ns_from_ticks(end))),
         }
+    }
+
+    /// Those that a page shows as losing time: what rounds to 0.0 % of the run, or evens out, is none.
+    pub fn losing(&self) -> impl Iterator<Item = &SegmentCard> {
+        self.segments.iter().filter(|segment| self.run_time_ns <= segment.lost_ns.saturating_mul(ROUNDED))
     }
 
     /// The same where what segments lose is no loss of the run.

@@ -3,7 +3,7 @@
 use super::{threads_of, value};
 use crate::Metric;
 use crate::RegionOfInterest;
-use crate::parts::{Part, cluster, iterations, segments};
+use crate::parts::{OwnLoop, OwnLoops, Part, cluster, iterations, iterations_of_longest_loop, segments};
 use ouzel_analyses::phases::Phases;
 use ouzel_model::{LocationId, TraceSource};
 use ouzel_testkit::{ToyTrace, run};
@@ -44,7 +44,9 @@ fn segments_see_an_imbalance_that_moves() {
 #[test]
 fn iterations_are_those_of_the_outermost_loops() {
     let trace = in_turn();
-    let parts = iterations(&run(&trace, Phases::default()), trace.definitions(), &|_| false).unwrap();
+    let phases = run(&trace, Phases::default());
+    let of = |own: &OwnLoops<'_>| iterations(&phases, trace.definitions(), &|_| false, own).unwrap();
+    let parts = of(&|_| None);
     assert_eq!(
         parts.iter().map(|part| (part.in_loop, part.id)).collect::<Vec<_>>(),
         [(Some(0), 0), (Some(0), 1), (Some(0), 2)]
@@ -54,13 +56,23 @@ fn iterations_are_those_of_the_outermost_loops() {
     }
     let starts: Vec<u64> = parts.iter().filter_map(|part| part.start).map(|start| start.0).collect();
     assert_eq!(starts, [0, 100, 200]);
+    // The loop of the program has two steps between synchronisations.
+    let steps = of(&|ranges| {
+        let of = ranges.iter().map(|range| (range.start.0 / 50, range.end.0 / 50 - 1)).collect();
+        Some(OwnLoop { n_all: 6, of })
+    });
+    let own = |parts: &[Part]| -> Vec<(u64, u64)> {
+        parts.iter().filter_map(|part| part.iterations).map(|it| (it.first, it.last)).collect()
+    };
+    assert_eq!((own(&parts), own(&steps)), (vec![(0, 0), (1, 1), (2, 2)], vec![(0, 1), (2, 3), (4, 5)]));
+    assert_eq!([&parts, &steps].map(|of| iterations_of_longest_loop(of)), [Some(3), Some(6)]);
 }
 
 #[test]
 fn runs_without_loops_and_incomplete_ranks_say_so() {
     let trace = ToyTrace::new("0: enter main @0, leave @10\n1: enter main @0, leave @10");
     let phases = run(&trace, Phases::default());
-    assert!(iterations(&phases, trace.definitions(), &|_| false).is_err());
+    assert!(iterations(&phases, trace.definitions(), &|_| false, &|_| None).is_err());
     let damaged = |location: LocationId| location == LocationId(1);
     assert!(segments(&phases, trace.definitions(), &damaged).is_err());
 }

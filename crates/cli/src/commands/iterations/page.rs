@@ -13,8 +13,8 @@ const MAX_LOOPS: usize = 20;
 /// Clusters of ranks whose iterations are drawn.
 const MAX_INSTANCES: usize = 4;
 const INDENT: usize = 5;
-/// What a lower bound means.
-const MISSED: &str = "samples can miss iterations: one that was found is one or several";
+/// Why a number is an estimate.
+const MISSED: &str = "an estimate: samples miss short iterations";
 
 /// The page, with at most `top` of the longest iterations of each loop (0: all).
 pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
@@ -53,7 +53,7 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
     let name = page.style.paint(Paint::Name, &loop_name(of_loop, room));
     page.lines.push(format!("{number:>3}  {name}   {}", page.style.paint(Paint::Heading, &what)));
     page.text(INDENT, &origin(of_loop), Paint::Dim);
-    if of_loop.is_lower_bound {
+    if of_loop.is_estimate {
         page.text(INDENT, MISSED, Paint::Dim);
     }
     for instance in of_loop.instances.iter().take(MAX_INSTANCES) {
@@ -69,12 +69,14 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
     }
 }
 
-/// The call path of a loop that is a region; `loop~NAME in` the call path around one that was found.
+/// The call path of a loop that is a region; `loop around REGION in` the call path around one that was found.
 pub fn loop_name(of_loop: &LoopEntry, room: usize) -> String {
     if of_loop.is_region() {
         return call_path(&of_loop.call_path, room);
     }
-    let name = region(&of_loop.name);
+    let title = of_loop.title();
+    let room_of_name = room.saturating_sub(title.before.chars().count());
+    let name = format!("{}{}", title.before, call_path(&[title.region], room_of_name));
     if of_loop.call_path.is_empty() {
         return name;
     }
@@ -112,7 +114,8 @@ pub fn kinds(instance: &InstanceEntry, n: usize) -> Option<String> {
 fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
     let who = match (instance.rank, instance.n_locations) {
         (Some(rank), 1) => format!("rank {rank}"),
-        (Some(rank), n) => format!("rank {rank} and {} like it", units::count(n - 1)),
+        (Some(rank), 2) => format!("rank {rank} and another like it"),
+        (Some(rank), n) => format!("rank {rank} and {} others like it", units::count(n - 1)),
         (None, n) => units::counted(n, "location", "locations"),
     };
     let several = if 1 < instance.iterations_per_entry {
@@ -126,7 +129,7 @@ fn durations(page: &mut Page, of_loop: &LoopEntry, instance: &InstanceEntry) {
     let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
     let bars = spark::bars(&values, page.text_width().saturating_sub(2 * INDENT));
     page.lines.push(format!("{:INDENT$}{}", "", page.style.paint(Paint::Bar, &bars)));
-    let one = match of_loop.is_lower_bound {
+    let one = match of_loop.is_estimate {
         true => format!("what was found{several} takes"),
         false => format!("an iteration{several} takes"),
     };

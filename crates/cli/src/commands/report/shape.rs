@@ -50,9 +50,7 @@ fn heading(page: &mut Page, text: &str, asked: &Asked, command: &str) {
 fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
     // They are withheld if nothing distinguishes computation from waiting.
     let data = &diagnosed.report.segments;
-    // Processes that need not share work are uneven by nature.
-    let is_known = !diagnosed.report.run.are_unrelated();
-    let shown: Vec<_> = data.segments.iter().filter(|segment| is_known || segment.lost_ns != 0).collect();
+    let shown: Vec<_> = data.losing().collect();
     if shown.is_empty() {
         return;
     }
@@ -141,9 +139,9 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
         let Some(instance) = of_loop.main_instance() else { continue };
         let iterations = of_loop.iterations_of(instance);
         // Those that were missed make others longer, and of another kind.
-        let kinds = kinds(instance, iterations.len()).filter(|_| !of_loop.is_lower_bound);
+        let kinds = kinds(instance, iterations.len()).filter(|_| !of_loop.is_estimate);
         let kinds = kinds.map_or_else(String::new, |kinds| format!(", {kinds}"));
-        let most = if of_loop.is_lower_bound { "at most " } else { "" };
+        let most = if of_loop.is_estimate { "about " } else { "" };
         let (n, each) = (of_loop.n_in_words(), units::time(instance.mean_ns));
         let text = format!("{}: {n}{kinds}, {most}{each} each", loop_name(of_loop, 50));
         let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
