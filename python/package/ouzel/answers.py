@@ -820,7 +820,7 @@ class LoopEntry(TypedDict):
     accepted: int
     """Iterations found."""
     is_estimate: bool
-    """Whether all numbers of iterations of this loop are lower bounds: calls made of samples can have missed some. Then each that was found is one or several."""
+    """Whether all numbers of iterations of this loop are estimates: samples miss iterations, and can divide one. Then each that was found is mostly one or several."""
     rejected: int
     """What could not be split into iterations."""
     n_clusters: int
