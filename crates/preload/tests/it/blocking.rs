@@ -23,7 +23,7 @@ fn calls_that_have_to_wait_are_recorded() {
     assert_eq!((n("pthread_join"), n("poll"), n("waitpid")), (24, 3, 3), "{:?}", sampled.enters);
     assert_eq!(n("read [pipe]"), 6, "{:?}", sampled.enters);
     let is_update = |path: &&Vec<(String, Option<u32>)>| {
-        path.iter().map(|(name, _)| name.as_str()).eq(["lock_mutex", "update"])
+        path.iter().map(|(name, _)| name.as_str()).eq(["blocking", "lock_mutex", "update"])
     };
     assert_eq!(sampled.paths.iter().filter(is_update).count(), 3, "{:?}", sampled.paths);
 }

@@ -39,11 +39,11 @@ fn shares_are_those_of_the_program() {
     check_split(&sampled, "split");
     // Some samples are at the begin or the end of the function, outside of the inlined one.
     let is_inlined = |path: &&Vec<(String, Option<u32>)>| {
-        path.iter().map(|(name, _)| name.as_str()).eq(["main", "split", "heavy", "inner"])
+        path.iter().map(|(name, _)| name.as_str()).eq(["samples", "main", "split", "heavy", "inner"])
     };
     let paths: Vec<_> = sampled.paths.iter().filter(is_inlined).collect();
     assert!(sampled.n_through("heavy") / 2 < paths.len(), "{} of {:?}", paths.len(), sampled.paths.last());
-    assert!(paths.iter().all(|path| path[2].1 == Some(37)), "the line of the inlined call");
+    assert!(paths.iter().all(|path| path[3].1 == Some(37)), "the line of the inlined call");
 }
 
 #[test]
@@ -82,9 +82,10 @@ fn sleeping_is_recorded_where_it_is_called() {
     assert!(finished.archives[0].notices.iter().all(|notice| !notice.is_loss), "{finished:?}");
     let sampled = Sampled::read(&shop.path("run"));
     assert_eq!(sampled.enters["[sleeping]"], 40, "{:?}", sampled.enters);
-    let is_nap =
-        |path: &&Vec<(String, Option<u32>)>| path.iter().map(|(name, _)| name.as_str()).eq(["main", "nap"]);
-    let n_lines = sampled.paths.iter().filter(is_nap).map(|path| path[1].1).collect::<BTreeSet<_>>().len();
+    let is_nap = |path: &&Vec<(String, Option<u32>)>| {
+        path.iter().map(|(name, _)| name.as_str()).eq(["samples", "main", "nap"])
+    };
+    let n_lines = sampled.paths.iter().filter(is_nap).map(|path| path[2].1).collect::<BTreeSet<_>>().len();
     assert_eq!(n_lines, 1, "{:?}", sampled.paths);
 }
 
@@ -119,7 +120,7 @@ fn deep_recursion_is_walked_to_its_end() {
     let sampled = Sampled::read(&shop.path("run"));
     check_split(&sampled, "deep");
     let deepest = sampled.paths.iter().map(Vec::len).max();
-    assert_eq!(deepest, Some(1 + 10_001 + 3), "main, the recursion, split, heavy, inner");
+    assert_eq!(deepest, Some(2 + 10_001 + 3), "the program, main, the recursion, split, heavy, inner");
 }
 
 #[test]
