@@ -61,6 +61,9 @@ pub struct LoopEntry {
     /// Whether all numbers of iterations of this loop are estimates: samples miss iterations, and can divide one. Then each
     /// that was found is mostly one or several.
     pub is_estimate: bool,
+    /// Whether it has no mark and no line in the source.
+    #[serde(skip)]
+    pub is_found: bool,
     /// What could not be split into iterations.
     pub rejected: u64,
     /// Kinds of iterations.
@@ -195,12 +198,15 @@ impl Data {
 
 /// What a sentence calls a loop: by what takes most of its time, if it has no mark and no line in the source.
 pub fn title(summary: &LoopSummary, definitions: &Definitions) -> String {
-    match (summary.path.last(), mostly(summary, definitions)) {
-        (Some(StaticId::FoundLoop { .. }), Some(mostly)) => {
-            format!("the loop around {}", definitions.region(mostly).name)
-        }
-        (of, _) => of.map(|id| id.name(definitions)).unwrap_or_default(),
+    match mostly(summary, definitions).filter(|_| is_found(summary)) {
+        Some(mostly) => format!("the loop around {}", definitions.region(mostly).name),
+        None => summary.path.last().map(|id| id.name(definitions)).unwrap_or_default(),
     }
+}
+
+/// Whether a loop has no mark and no line in the source.
+fn is_found(summary: &LoopSummary) -> bool {
+    matches!(summary.path.last(), Some(StaticId::FoundLoop { .. }))
 }
 
 /// The region that takes most time of those that a loop calls. Waiting says less about a loop than what is computed.
@@ -239,6 +245,7 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
         accepted: summary.accepted,
         rejected: summary.rejected,
         is_estimate: summary.is_estimate,
+        is_found: is_found(summary),
         n_clusters: u64::from(summary.n_clusters),
         instances: summary
             .instances
@@ -305,9 +312,7 @@ impl LoopEntry {
     /// Its name on pages: a loop without a mark or a line in the source is named for what takes most of its time.
     pub fn title(&self) -> Title<'_> {
         match &self.mostly {
-            Some(mostly) if self.name.starts_with("loop~") => {
-                Title { before: "loop around ", region: mostly }
-            }
+            Some(mostly) if self.is_found => Title { before: "loop around ", region: mostly },
             _ => Title { before: "", region: &self.name },
         }
     }

@@ -1,7 +1,7 @@
 //! Whether the iterations found in a loop are all that it had.
 //!
 //! Samples and calls around an iteration that left no mark look as if there had been none, so the number of iterations
-//! found is a lower bound. It is the number if each iteration found shows that none can be missing before or behind it:
+//! found is an estimate, mostly too low. It is the number if each iteration found shows that none can be missing before or behind it:
 //! - by a recorded call that no iteration can do without, as the code says, and that is there once: an iteration that was
 //!   missed would have made it, too;
 //! - by samples in two parts that no iteration can do without, each of them [`PERIODS_MIN`] periods long: one that was

@@ -141,9 +141,9 @@ fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &
         // Those that were missed make others longer, and of another kind.
         let kinds = kinds(instance, iterations.len()).filter(|_| !of_loop.is_estimate);
         let kinds = kinds.map_or_else(String::new, |kinds| format!(", {kinds}"));
-        let most = if of_loop.is_estimate { "about " } else { "" };
+        let about = if of_loop.is_estimate { "about " } else { "" };
         let (n, each) = (of_loop.n_in_words(), units::time(instance.mean_ns));
-        let text = format!("{}: {n}{kinds}, {most}{each} each", loop_name(of_loop, 50));
+        let text = format!("{}: {n}{kinds}, {about}{each} each", loop_name(of_loop, 50));
         let values: Vec<u64> = iterations.iter().map(|i| i.duration_ns()).collect();
         page.text(2, &text, Paint::Plain);
         let bars = spark::bars(&values, page.text_width().saturating_sub(4));
