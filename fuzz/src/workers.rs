@@ -17,7 +17,9 @@ fn trace() -> &'static Trace {
         let path = dir("workers").join("trace.csv");
         let mut text = TABLE.replace(",Thread,Msg Size,Partner", "");
         for rank in 0..3 {
-            for (time, what, name) in [(0, "Enter", "main"), (2 + rank, "Enter", "solve"), (7, "Leave", "solve")] {
+            for (time, what, name) in
+                [(0, "Enter", "main"), (2 + rank, "Enter", "solve"), (7, "Leave", "solve")]
+            {
                 text += &format!("{time},{what},{name},{rank}\n");
             }
             text += &format!("9,Leave,main,{rank}\n");
@@ -98,6 +100,10 @@ pub fn spoilt(data: &[u8]) {
         0 => drop(trace.ask(ouzel::analyses::call_path_profile::CallPathProfile, &options)),
         1 => drop(trace.ask(ouzel::analyses::inventory::Inventory, &options)),
         2 => drop(trace.severity_cube(&options)),
-        _ => drop(trace.diagnose(&ouzel::analyses::semantics::Semantics::default(), ouzel::Beside::Nothing, &options)),
+        _ => drop(trace.diagnose(
+            &ouzel::analyses::semantics::Semantics::default(),
+            ouzel_engine::AnalysisSet::default(),
+            &options,
+        )),
     }
 }
