@@ -16,15 +16,16 @@ mod symbols;
 use crate::runner::output;
 use crate::{setup, web, workspace};
 use anyhow::{Context, Result, bail, ensure};
-use products::Build;
+use products::{Arch, Build};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HELP: &str = "\
-usage: cargo xtask dist [--out DIR] [--without-wheel | --only-sources]
+usage: cargo xtask dist [--out DIR] [--aarch64] [--without-wheel | --only-sources]
 
   --out DIR         folder of what is made [default: dist in cargo's target folder]
+  --aarch64         an archive for 64-bit ARM, too
   --without-wheel   not the Python package: its wheel compiles most crates a second time
   --only-sources    only the sources of the Python package, which compiles nothing
 ";
@@ -32,15 +33,17 @@ usage: cargo xtask dist [--out DIR] [--without-wheel | --only-sources]
 struct Arguments {
     out: Option<PathBuf>,
     with_binaries: bool,
+    with_aarch64: bool,
     with_python: bool,
 }
 
 fn parsed(words: &[String]) -> Result<Arguments> {
-    let mut arguments = Arguments { out: None, with_binaries: true, with_python: true };
+    let mut arguments = Arguments { out: None, with_binaries: true, with_aarch64: false, with_python: true };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--out" => arguments.out = Some(words.next().context("--out needs a folder")?.into()),
+            "--aarch64" => arguments.with_aarch64 = true,
             "--without-wheel" => arguments.with_python = false,
             "--only-sources" => arguments.with_binaries = false,
             other => bail!("dist takes no {other:?}\n\n{HELP}"),
@@ -81,63 +84,74 @@ pub fn run(words: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     }
-    let Arguments { out, with_binaries, with_python } = parsed(words)?;
+    let arguments = parsed(words)?;
     let root = workspace::root()?;
     let folder = workspace::target(&root)?.join("dist");
-    let out = out.unwrap_or_else(|| folder.join("out"));
+    let out = arguments.out.clone().unwrap_or_else(|| folder.join("out"));
     fs::create_dir_all(&out).with_context(|| format!("{out:?} cannot be created"))?;
     // Programs that run in another folder write there, too.
     let out = fs::canonicalize(out)?;
-    let mut skipped = Vec::new();
+    let mut said = Vec::new();
     if let Err(why) = web::run(&[]) {
-        skipped.push(format!("page of the viewer: {why:#}"));
+        said.push(format!("skipped: page of the viewer: {why:#}"));
     }
     let tools = setup::install_dist_tools(&root);
-    let tools = tools.map_err(|why| skipped.push(format!("programs from PyPI: {why:#}"))).ok();
+    let tools = tools.map_err(|why| said.push(format!("skipped: programs from PyPI: {why:#}"))).ok();
     let build = Build::new(&root, &folder, epoch(&root)?, tools)?;
     let version = version(&root)?;
     let mut made = Vec::new();
-    if with_binaries {
-        made = binaries(&build, &version, &out, with_python, &mut skipped)?;
+    if arguments.with_binaries {
+        made = binaries(&build, &version, &out, &arguments, &mut said)?;
     }
-    if with_python {
-        keep(build.sdist(&version, &out), "source distribution", &mut made, &mut skipped);
+    if arguments.with_python {
+        keep(build.sdist(&version, &out), "source distribution", &mut made, &mut said);
     }
-    ensure!(!made.is_empty(), "nothing could be made: {}", skipped.join("; "));
+    ensure!(!made.is_empty(), "nothing could be made: {}", said.join("; "));
     let sums = archive::sums(&out, &made)?;
     print!("{sums}");
     for path in &made {
         println!("{}: {:.1} MB", path.display(), fs::metadata(path)?.len() as f64 / 1e6);
     }
-    skipped.iter().for_each(|line| println!("skipped: {line}"));
+    said.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
 
-/// Everything that is compiled: the archive, the Debian package and the wheel.
+/// Everything that is compiled: the archives, the Debian package and the wheel.
 fn binaries(
     build: &Build,
     version: &str,
     out: &Path,
-    with_wheel: bool,
-    skipped: &mut Vec<String>,
+    arguments: &Arguments,
+    said: &mut Vec<String>,
 ) -> Result<Vec<PathBuf>> {
-    let binary = build.binary(skipped)?;
-    let recorder = build.recorder(skipped)?;
-    let staged = build.folder.join("stage").join(format!("ouzel-{version}-{}", binary.target));
-    stage::fill(&build.root, &staged, &binary.path, &recorder)?;
+    let binary = build.binary(Arch::X86_64, said)?;
+    let recorder = build.recorder(Arch::X86_64, said)?;
+    let staged = stage::fill(build, version, &binary, &recorder, &binary.path)?;
     let mut made = vec![archive::tar_xz(&staged, out, build.epoch)?];
-    keep(archive::deb(&staged, out, version, build.epoch), "Debian package", &mut made, skipped);
-    if with_wheel {
-        keep(build.wheel(&recorder, out), "wheel", &mut made, skipped);
+    keep(archive::deb(&staged, out, version, build.epoch), "Debian package", &mut made, said);
+    if arguments.with_aarch64 {
+        let archive = aarch64(build, version, out, &binary.path, said);
+        keep(archive, "archive for 64-bit ARM", &mut made, said);
+    }
+    if arguments.with_python {
+        keep(build.wheel(&recorder, out), "wheel", &mut made, said);
     }
     Ok(made)
 }
 
+/// The archive for another processor, with what the binary of this one says about itself.
+fn aarch64(build: &Build, version: &str, out: &Path, here: &Path, said: &mut Vec<String>) -> Result<PathBuf> {
+    let binary = build.binary(Arch::Aarch64, said)?;
+    let recorder = build.recorder(Arch::Aarch64, said)?;
+    let staged = stage::fill(build, version, &binary, &recorder, here)?;
+    archive::tar_xz(&staged, out, build.epoch)
+}
+
 /// Notes a file that was made, or why it was not.
-fn keep(file: Result<PathBuf>, what: &str, made: &mut Vec<PathBuf>, skipped: &mut Vec<String>) {
+fn keep(file: Result<PathBuf>, what: &str, made: &mut Vec<PathBuf>, said: &mut Vec<String>) {
     match file {
         Ok(path) => made.push(path),
-        Err(why) => skipped.push(format!("{what}: {why:#}")),
+        Err(why) => said.push(format!("skipped: {what}: {why:#}")),
     }
 }
 

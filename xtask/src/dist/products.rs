@@ -1,8 +1,8 @@
 //! Compiling what is handed on, so that it runs on old systems and does not depend on where it was compiled.
 //!
-//! The binary is linked statically: with musl if the toolchain has this target, else with glibc's own static library.
-//! Recorder and Python module are loaded into programs of the system, so they are linked dynamically, with Zig against
-//! a glibc as old as the oldest that the Rust compiler supports.
+//! The binary is linked statically: with musl if the toolchain has the standard library for it or its sources, else
+//! with glibc's own static library. Recorder and Python module are loaded into programs of the system, so they are
+//! linked dynamically, with Zig against a glibc as old as the oldest that the Rust compiler supports.
 
 use super::{archive, must, symbols};
 use crate::runner::{answers, output};
@@ -13,14 +13,43 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const MUSL: &str = "x86_64-unknown-linux-musl";
-const GNU: &str = "x86_64-unknown-linux-gnu";
 /// That of CentOS 7: the oldest that Rust's standard library runs with.
 const GLIBC: (u32, u32) = (2, 17);
 const RECORDER: &str = "libouzel_record.so";
 /// Cargo takes crates from the folder `vendor`, not from a registry.
 const VENDORED: &str =
     "[source.crates-io]\nreplace-with = \"vendored\"\n\n[source.vendored]\ndirectory = \"vendor\"\n";
+
+/// Processors that are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arch {
+    X86_64,
+    Aarch64,
+}
+
+impl Arch {
+    fn musl(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-unknown-linux-musl",
+            Self::Aarch64 => "aarch64-unknown-linux-musl",
+        }
+    }
+
+    fn gnu(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x86_64-unknown-linux-gnu",
+            Self::Aarch64 => "aarch64-unknown-linux-gnu",
+        }
+    }
+}
+
+/// Where the standard library of a target comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Std {
+    Installed,
+    /// Its sources are compiled with the program.
+    Compiled,
+}
 
 /// How things are compiled.
 #[derive(Debug)]
@@ -56,41 +85,76 @@ impl Build {
         Ok(Build { root: root.to_owned(), folder: folder.to_owned(), epoch, path, remap: remap.to_vec() })
     }
 
-    /// The statically linked binary.
-    pub fn binary(&self, skipped: &mut Vec<String>) -> Result<Binary> {
-        let target = if has_target(MUSL)? {
-            MUSL
-        } else {
-            skipped
-                .push(format!("musl: this toolchain has no {MUSL}; the binary has glibc's static library"));
-            GNU
+    /// The statically linked binary; `said` gets what it was linked with where there was a choice.
+    pub fn binary(&self, arch: Arch, said: &mut Vec<String>) -> Result<Binary> {
+        let musl = self.std_of(arch.musl());
+        let (target, std) = match (musl, arch) {
+            (Ok(std), _) => (arch.musl(), std),
+            (Err(why), Arch::X86_64) => {
+                said.push(format!("skipped: musl: {why:#}; the binary has glibc's static library"));
+                (arch.gnu(), Std::Installed)
+            }
+            (Err(why), Arch::Aarch64) => return Err(why),
         };
-        let mut cargo = self.command(workspace::cargo(), "static", &["-Ctarget-feature=+crt-static"]);
-        cargo.args(["build", "--locked", "--profile", "dist", "--target", target]);
-        must(cargo.args(["-p", "ouzel-cli", "--bin", "ouzel"]))?;
+        if std == Std::Compiled {
+            said.push(format!("{target}: the standard library is compiled from the toolchain's sources"));
+        }
+        // Zig brings what the sources of the standard library do not: the C library, and a linker for other processors.
+        let with_zig = std == Std::Compiled || arch != Arch::X86_64;
+        let mut cargo = self.cargo("static", std, &["-Ctarget-feature=+crt-static"], with_zig);
+        must(cargo.args(["--target", target, "-p", "ouzel-cli", "--bin", "ouzel"]))?;
         let path = self.folder.join("static").join(target).join("dist/ouzel");
         symbols::check_static(&path)?;
         Ok(Binary { path, target })
     }
 
     /// The library that `ouzel record` preloads.
-    pub fn recorder(&self, skipped: &mut Vec<String>) -> Result<PathBuf> {
-        let mut cargo = self.command(workspace::cargo(), "old-glibc", &[]);
-        let has_zig = answers(Command::new("cargo-zigbuild").env("PATH", &self.path).arg("--version"));
-        let target = match has_zig {
-            true => format!("{GNU}.{}.{}", GLIBC.0, GLIBC.1),
+    pub fn recorder(&self, arch: Arch, said: &mut Vec<String>) -> Result<PathBuf> {
+        let with_zig = self.has_zig();
+        let gnu = arch.gnu();
+        let target = match with_zig {
+            true => format!("{gnu}.{}.{}", GLIBC.0, GLIBC.1),
             false => {
-                skipped.push("old glibc: no cargo-zigbuild; recorder for this machine's glibc".to_owned());
-                GNU.to_owned()
+                let why = "skipped: old glibc: no cargo-zigbuild; recorder for this machine's glibc";
+                said.push(why.to_owned());
+                gnu.to_owned()
             }
         };
-        cargo.args([if has_zig { "zigbuild" } else { "build" }, "--locked", "--profile", "dist"]);
+        let mut cargo = self.cargo("old-glibc", self.std_of(gnu)?, &[], with_zig);
         must(cargo.args(["--target", &target, "-p", "ouzel-preload"]))?;
-        let path = self.folder.join("old-glibc").join(GNU).join("dist").join(RECORDER);
-        if has_zig {
+        let path = self.folder.join("old-glibc").join(gnu).join("dist").join(RECORDER);
+        if with_zig {
             symbols::check_glibc(&path, GLIBC)?;
         }
         Ok(path)
+    }
+
+    fn has_zig(&self) -> bool {
+        answers(Command::new("cargo-zigbuild").env("PATH", &self.path).arg("--version"))
+    }
+
+    /// Where the standard library comes from; an error if there is none.
+    fn std_of(&self, target: &str) -> Result<Std> {
+        let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
+        let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
+        if libraries.join(target).join("lib").is_dir() {
+            return Ok(Std::Installed);
+        }
+        let has_sources = libraries.join("src/rust/library/Cargo.lock").is_file();
+        ensure!(has_sources, "this toolchain has neither {target} nor the sources of the standard library");
+        ensure!(self.has_zig(), "no cargo-zigbuild to link {target} with");
+        Ok(Std::Compiled)
+    }
+
+    /// Cargo's command that builds the profile for distribution.
+    fn cargo(&self, folder: &str, std: Std, flags: &[&str], with_zig: bool) -> Command {
+        let mut cargo = self.command(workspace::cargo(), folder, flags);
+        cargo.args([if with_zig { "zigbuild" } else { "build" }, "--locked", "--profile", "dist"]);
+        if std == Std::Compiled {
+            // A stable compiler compiles its standard library only if it is told to be the one of its makers.
+            cargo.arg("-Zbuild-std=std,panic_unwind").env("RUSTC_BOOTSTRAP", "1");
+        }
+        cargo
     }
 
     /// The Python package with the recorder in it.
@@ -106,7 +170,9 @@ impl Build {
         }
         let mut maturin = self.command("maturin".into(), "old-glibc", &[]);
         maturin.args(["build", "--zig", "--compatibility", "manylinux2014", "--profile", "dist", "--locked"]);
-        maturin.args(["--target", GNU, "--manifest-path", "python/Cargo.toml", "--out"]).arg(&made);
+        maturin
+            .args(["--target", Arch::X86_64.gnu(), "--manifest-path", "python/Cargo.toml", "--out"])
+            .arg(&made);
         must(&mut maturin)?;
         let wheel = fs::read_dir(&made)?.next().context("maturin made no wheel")??.path();
         let to = out.join(wheel.file_name().context("a wheel has a name")?);
@@ -162,10 +228,4 @@ impl Build {
             .current_dir(&self.root);
         command
     }
-}
-
-/// Whether the standard library is there for a target.
-fn has_target(target: &str) -> Result<bool> {
-    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"]))?;
-    Ok(Path::new(sysroot.trim()).join("lib/rustlib").join(target).join("lib").is_dir())
 }
