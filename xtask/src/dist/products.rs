@@ -148,7 +148,10 @@ impl Build {
 
     /// Cargo's command that builds the profile for distribution.
     fn cargo(&self, folder: &str, std: Std, flags: &[&str], with_zig: bool) -> Command {
-        let mut cargo = self.command(workspace::cargo(), folder, flags);
+        // A compiler without a target has not the target's start files either: Zig's are linked.
+        let own_start_files = (std == Std::Compiled).then_some("-Clink-self-contained=no");
+        let flags: Vec<&str> = flags.iter().copied().chain(own_start_files).collect();
+        let mut cargo = self.command(workspace::cargo(), folder, &flags);
         cargo.args([if with_zig { "zigbuild" } else { "build" }, "--locked", "--profile", "dist"]);
         if std == Std::Compiled {
             // A stable compiler compiles its standard library only if it is told to be the one of its makers.
