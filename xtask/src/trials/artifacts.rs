@@ -37,7 +37,8 @@ pub fn install_and_use(context: &Context) -> Result<Outcome> {
     let artifacts = dist::made(&context.root)?;
     let (mut lines, mut failed) = (Vec::new(), false);
     for (release, has_python) in RELEASES {
-        let base = match empty_system(&place, release, has_python) {
+        let packages = has_python.then_some("python3-venv");
+        let base = match empty_system(&place, release, release, packages) {
             Ok(base) => base,
             Err(why) => {
                 lines.push(format!("skipped: {release}: {why:#}"));
@@ -59,7 +60,8 @@ pub fn install_and_use(context: &Context) -> Result<Outcome> {
     Ok(if failed { Outcome::Failed(lines) } else { Outcome::Passed(lines) })
 }
 
-fn lacks() -> Option<String> {
+/// Why no root can be made here.
+pub fn lacks() -> Option<String> {
     if !answers(Command::new("debootstrap").arg("--version")) {
         return Some("no debootstrap".to_owned());
     }
@@ -76,6 +78,10 @@ enum Trial {
 
 impl Trial {
     fn of(artifact: &Path, has_python: bool) -> Option<Self> {
+        // That of another processor has a trial of its own.
+        if artifact.file_name()?.to_str()?.contains("aarch64") {
+            return None;
+        }
         match artifact.extension()?.to_str()? {
             "xz" => Some(Self::Archive),
             "deb" => Some(Self::Package),
@@ -146,19 +152,26 @@ impl Trial {
     }
 }
 
-/// The root of a system with nothing in it, kept for the next run.
-fn empty_system(place: &Path, release: &str, with_python: bool) -> Result<PathBuf> {
-    let base = place.join(release);
+/// The root of a system with nothing in it but these packages, kept for the next run.
+pub fn empty_system(place: &Path, name: &str, release: &str, packages: Option<&str>) -> Result<PathBuf> {
+    /// For releases that this system's debootstrap does not know yet.
+    const OF_ANY_RELEASE: &str = "/usr/share/debootstrap/scripts/sid";
+    let base = place.join(name);
     if base.join("complete").exists() {
         return Ok(base);
     }
     let _ = fs::remove_dir_all(&base);
-    let mut debootstrap = bounded(900, Path::new("debootstrap"));
+    let mut debootstrap = bounded(1800, Path::new("debootstrap"));
     debootstrap.arg("--variant=minbase");
-    if with_python {
-        debootstrap.arg("--include=python3-venv");
+    debootstrap.args(packages.map(|names| format!("--include={names}")));
+    debootstrap.arg(release).arg(&base);
+    let is_known = Path::new("/usr/share/debootstrap/scripts").join(release).exists();
+    match mirror() {
+        Some(mirror) if is_known => drop(debootstrap.arg(mirror)),
+        Some(mirror) => drop(debootstrap.args([&mirror, OF_ANY_RELEASE])),
+        None => ensure!(is_known, "debootstrap does not know {release}, and no mirror of Debian is set here"),
     }
-    let made = debootstrap.arg(release).arg(&base).args(mirror()).output()?;
+    let made = debootstrap.output()?;
     succeeded(&made, "debootstrap")?;
     fs::write(base.join("complete"), "")?;
     Ok(base)
@@ -177,19 +190,25 @@ fn mirror() -> Option<String> {
 
 /// Runs a script with this root and this path; a failure has what it said.
 fn inside(root: &Path, path: &str, script: &str) -> Result<String> {
+    inside_for(600, root, path, script)
+}
+
+/// As [`inside`], with a time after which it is ended.
+pub fn inside_for(seconds: u32, root: &Path, path: &str, script: &str) -> Result<String> {
     let chroot = format!(
         "mount -t proc proc {root}/proc && exec chroot {root} /usr/bin/env -i HOME=/root LC_ALL=C.UTF-8 \
          PATH={path}:/usr/sbin:/usr/bin:/sbin:/bin sh -c \"$1\"",
         root = root.display()
     );
-    let mut unshare = bounded(600, Path::new("unshare"));
+    let mut unshare = bounded(seconds, Path::new("unshare"));
     unshare.args(["--mount", "--propagation", "private", "sh", "-c", &chroot, "sh", script]);
     let ran = unshare.output().context("cannot start unshare")?;
     succeeded(&ran, script)?;
     Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
 }
 
-fn command(program: &str, options: &[&str], paths: &[&Path]) -> Result<()> {
+/// Runs a program that must succeed, with paths after its options.
+pub fn command(program: &str, options: &[&str], paths: &[&Path]) -> Result<()> {
     let ran = Command::new(program).args(options).args(paths).output()?;
     succeeded(&ran, program)
 }
@@ -216,6 +235,7 @@ mod tests {
         assert!(matches!(Trial::of(Path::new("ouzel-1.0-cp310-abi3-x.whl"), true), Some(Trial::Wheel)));
         assert!(matches!(Trial::of(Path::new("ouzel-1.0-x86_64.tar.xz"), false), Some(Trial::Archive)));
         assert!(Trial::of(Path::new("ouzel-1.0.tar.gz"), true).is_none());
+        assert!(Trial::of(Path::new("ouzel-1.0-aarch64.tar.xz"), true).is_none());
         assert!(Trial::of(Path::new("SHA256SUMS"), true).is_none());
     }
 }

@@ -3,6 +3,7 @@
 //! Each trial runs by its name; without a name all run, in the order of the table.
 
 mod artifacts;
+mod processors;
 mod recipes;
 mod record_faults;
 
@@ -21,6 +22,7 @@ what takes too long for cargo xtask test; all of them if none is named
   fuzzing        each fuzz target for five minutes, from all inputs found so far
   mutations      damaged archives of all formats for half an hour
   artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
+  processors     static binaries for x86-64 and 64-bit ARM from a Rust that has neither target; needs the same
   recipes        the recipes of packaging/, by the tools of each ecosystem
   record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
   same-bytes     cargo xtask dist from a second clone, which must give the same bytes
@@ -33,6 +35,7 @@ const TRIALS: &[Step] = &[
     ("fuzzing", fuzzing),
     ("mutations", mutations),
     ("artifacts", artifacts::install_and_use),
+    ("processors", processors::build_and_use),
     ("recipes", recipes::try_all),
     ("record-faults", record_faults::kill_ranks),
     ("same-bytes", same_bytes),

@@ -20,6 +20,9 @@ struct Trial {
     root: PathBuf,
 }
 
+const MUSL: &str = "x86_64-unknown-linux-musl";
+const GNU: &str = "x86_64-unknown-linux-gnu";
+
 type Try = (&'static str, fn(&Trial) -> Result<()>);
 
 const TRIES: [Try; 6] = [
@@ -75,8 +78,12 @@ fn workflow(trial: &Trial) -> Result<()> {
 fn easybuild(trial: &Trial) -> Result<()> {
     let recipe = fs::read_to_string(trial.recipes.join("easybuild/Ouzel-0.1.0.eb"))?;
     let file = trial.place.join("Ouzel-0.1.0.eb");
-    fs::write(&file, recipe.replace("HOMEPAGE", "https://ouzel.example"))?;
     let archive = trial.artifact("xz")?;
+    let name = archive.file_name().context("an archive has a name")?.to_string_lossy();
+    // A release is linked with musl; what is at hand may not be.
+    let target = if name.contains(MUSL) { MUSL } else { GNU };
+    ensure!(recipe.contains(MUSL), "the recipe does not name {MUSL} any more");
+    fs::write(&file, recipe.replace("HOMEPAGE", "https://ouzel.example").replace(MUSL, target))?;
     let sources = archive.parent().context("an archive is in a folder")?;
     let prefix = trial.place.join("easybuild");
     let mut eb = trial.linter("eb");
@@ -123,7 +130,11 @@ impl Trial {
     }
 
     fn artifact(&self, ending: &str) -> Result<&Path> {
-        let found = self.artifacts.iter().find(|path| path.extension().is_some_and(|end| end == ending));
+        let is_for_here =
+            |path: &Path| !path.file_name().is_some_and(|name| name.to_string_lossy().contains("aarch64"));
+        let mut with_ending =
+            self.artifacts.iter().filter(|path| path.extension().is_some_and(|end| end == ending));
+        let found = with_ending.find(|path| is_for_here(path));
         found.map(PathBuf::as_path).with_context(|| format!("dist made no .{ending}"))
     }
 
