@@ -1,6 +1,6 @@
 //! The functions that the wrappers stand in front of.
 
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -53,12 +53,18 @@ pub fn keeping_errno<R>(work: impl FnOnce() -> R) -> R {
     }
 }
 
+unsafe extern "C" {
+    /// Of glibc alone, where recorded programs run. A binary that is linked with musl comes with this crate compiled for
+    /// musl, too, which nobody loads, and whose `libc` does not have the function.
+    pub fn dlvsym(file: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
 /// The next definition of a symbol after this library; null if there is none.
 pub fn symbol(name: &CStr) -> *mut c_void {
     // Conditions have two versions on x86-64, and old loaders find the one that programs from before 2003 use.
     if name.to_bytes().starts_with(b"pthread_cond_") {
         // SAFETY: both texts end with a zero byte.
-        let newer = unsafe { libc::dlvsym(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr()) };
+        let newer = unsafe { dlvsym(libc::RTLD_NEXT, name.as_ptr(), c"GLIBC_2.3.2".as_ptr()) };
         if !newer.is_null() {
             return newer;
         }

@@ -47,7 +47,7 @@ extern "C" fn before_dlsym() -> *mut c_void {
     // Looking it up by itself would come back here.
     let versions = [c"GLIBC_2.34", c"GLIBC_2.2.5"];
     // SAFETY: both texts end with a zero byte.
-    let look = |version: &CStr| unsafe { dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
+    let look = |version: &CStr| unsafe { next::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
     let found = versions.into_iter().map(look).find(|found| !found.is_null());
     let found = found.unwrap_or(without_dlsym as *mut c_void);
     REAL_DLSYM.store(found, Ordering::Relaxed);
@@ -57,10 +57,6 @@ extern "C" fn before_dlsym() -> *mut c_void {
 /// In the place of a function that this system does not have.
 extern "C" fn without_dlsym(_: *mut c_void, _: *const c_char) -> *mut c_void {
     ptr::null_mut()
-}
-
-unsafe extern "C" {
-    fn dlvsym(file: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
 /// The loader searches where its caller's file says, so the real function is jumped to and returns to the caller.
