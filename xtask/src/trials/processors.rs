@@ -10,7 +10,7 @@
 
 use super::artifacts::{command, empty_system, inside_for, lacks};
 use crate::steps::{Context, Outcome};
-use crate::workspace;
+use crate::{web, workspace};
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ const SECONDS: u32 = 3 * 3600;
 const OF_THE_NETWORK: [&str; 3] = ["etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt", "etc/pip.conf"];
 const X86_64: &str = "x86_64-unknown-linux-musl";
 const AARCH64: &str = "aarch64-unknown-linux-musl";
-/// Options of the commands that read; the binary and what starts it come first.
+/// What is asked; `OUZEL` is the binary with what starts it.
 const USE: &str = "\
 set -e
 cd /src
@@ -79,11 +79,8 @@ fn prepare(repository: &Path, root: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(&sources);
     let cloned = Command::new("git").args(["clone", "--quiet"]).arg(repository).arg(&sources).status()?;
     ensure!(cloned.success(), "git clone ended with {cloned}");
-    let page = repository.join("web/dist");
-    if page.exists() {
-        command("cp", &["-R"], &[&page, &sources.join("web")])?;
-    }
-    Ok(())
+    web::run(&[]).context("the page of the viewer")?;
+    command("cp", &["-R"], &[&repository.join("web/dist"), &sources.join("web")])
 }
 
 /// The name of the archive for a target.
