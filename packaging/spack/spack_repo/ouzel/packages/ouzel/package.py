@@ -3,6 +3,12 @@ from spack_repo.builtin.build_systems.generic import Package
 
 from spack.package import *
 
+COMPLETIONS = [
+    ("bash", "share/bash-completion/completions", "ouzel"),
+    ("zsh", "share/zsh/site-functions", "_ouzel"),
+    ("fish", "share/fish/vendor_completions.d", "ouzel.fish"),
+]
+
 
 class Ouzel(Package):
     """Finds where parallel programs lose time: reads traces and profiles (OTF2, HPCToolkit, CUBE,
@@ -32,6 +38,14 @@ class Ouzel(Package):
         install("target/dist/libouzel_record.so", prefix.lib.ouzel)
         ouzel = Executable(prefix.bin.ouzel)
         ouzel("help", "--man", prefix.share.man.man1)
+        for shell, folder, name in COMPLETIONS:
+            mkdirp(join_path(prefix, folder))
+            with open(join_path(prefix, folder, name), "w") as file:
+                ouzel("completions", shell, output=file)
+        mkdirp(prefix.share.doc.ouzel)
+        install("LICENSE-*", prefix.share.doc.ouzel)
+        with open(join_path(prefix.share.doc.ouzel, "THIRD-PARTY"), "w") as file:
+            ouzel("licenses", "--texts", output=file)
 
     @run_after("install")
     @on_package_attributes(run_tests=True)
