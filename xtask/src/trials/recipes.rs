@@ -1,6 +1,6 @@
 //! The recipes of `packaging/`, tried by the ecosystems' own tools as far as the registries have them.
 
-use crate::runner::bounded;
+use crate::runner::{bounded, output};
 use crate::steps::{Context, Outcome};
 use crate::{dist, setup, workspace};
 use anyhow::{Context as _, Result, ensure};
@@ -25,13 +25,14 @@ const GNU: &str = "x86_64-unknown-linux-gnu";
 
 type Try = (&'static str, fn(&Trial) -> Result<()>);
 
-const TRIES: [Try; 6] = [
+const TRIES: [Try; 7] = [
     ("container file, by hadolint", container),
     ("conda recipe, rendered by rattler-build", conda),
     ("workflow file, by its schema", workflow),
     ("EasyBuild, installed and loaded", easybuild),
     ("module for Lmod, loaded", module),
     ("Spack recipes, compiled", spack),
+    ("wheel, by auditwheel", wheel),
 ];
 
 /// Tries each recipe.
@@ -115,6 +116,19 @@ fn spack(trial: &Trial) -> Result<()> {
         let check = "import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])";
         succeeds(trial.linter("python").args(["-c", check]).arg(file))?;
     }
+    Ok(())
+}
+
+/// It runs where its name says.
+fn wheel(trial: &Trial) -> Result<()> {
+    let wheel = trial.artifact("whl")?;
+    let said = output(trial.linter("auditwheel").arg("show").arg(wheel))?;
+    // It breaks its lines.
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, tag) = said.split_once("platform tag: \"").context("auditwheel names no platform")?;
+    let tag = tag.split('"').next().unwrap_or_default();
+    let name = wheel.file_name().context("a wheel has a name")?.to_string_lossy();
+    ensure!(name.contains(tag), "{name} needs {tag}");
     Ok(())
 }
 
