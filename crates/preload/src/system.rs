@@ -26,6 +26,27 @@ fn note_signal(pid: c_int, signal: u32) {
     process::append(&path, &Entry::ChildKilled { time_ns: clock::now_ns(), pid, signal });
 }
 
+/// Writes down that another process was sent a signal that ends it, unless it handles that.
+fn note_sent(pid: c_int, signal: c_int) {
+    let (Ok(to), Ok(signal)) = (u32::try_from(pid), u32::try_from(signal)) else { return };
+    if to == 0 || to == std::process::id() || !process::is_on() {
+        return;
+    }
+    let Some(path) = process::deaths_file() else { return };
+    process::append(&path, &Entry::SignalSent { time_ns: clock::now_ns(), pid: to, signal });
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn kill(pid: c_int, signal: c_int) -> c_int {
+    static NEXT: Next = Next::new(c"kill");
+    // SAFETY: the caller's arguments.
+    let result = unsafe { NEXT.call(&[pid as usize, signal as usize]) };
+    if result == 0 && matches!(signal, libc::SIGHUP | libc::SIGINT | libc::SIGTERM | libc::SIGKILL) {
+        keeping_errno(|| note_sent(pid, signal));
+    }
+    result
+}
+
 /// Waits for a child in `real`, unless the options say that it only asks.
 fn waiting(options: c_int, real: impl FnOnce() -> c_int) -> c_int {
     match options & libc::WNOHANG {

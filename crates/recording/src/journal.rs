@@ -279,6 +279,15 @@ pub enum Entry {
         /// The signal.
         signal: u32,
     },
+    /// This process sent a signal to another one.
+    SignalSent {
+        /// When.
+        time_ns: u64,
+        /// The other one.
+        pid: u32,
+        /// The signal.
+        signal: u32,
+    },
 }
 
 /// What was done before the recording began; communicators are as events refer to them.
@@ -390,8 +399,9 @@ impl Entry {
                 [id, communicator].into_iter().for_each(|number| put_number(to, number));
                 put(to, file);
             }
-            Entry::ChildKilled { time_ns, pid, signal } => {
-                to.push_str("child-killed");
+            Entry::ChildKilled { time_ns, pid, signal } | Entry::SignalSent { time_ns, pid, signal } => {
+                let is_sent = matches!(self, Entry::SignalSent { .. });
+                to.push_str(if is_sent { "signal-sent" } else { "child-killed" });
                 put_number(to, time_ns);
                 [pid, signal].into_iter().for_each(|number| put_number(to, number));
             }
@@ -586,6 +596,11 @@ impl Entry {
                 Entry::IoHandle { id: fields.number()?, interface: fields.number()?, file: fields.text()? }
             }
             "child-killed" => Entry::ChildKilled {
+                time_ns: fields.number()?,
+                pid: fields.number()?,
+                signal: fields.number()?,
+            },
+            "signal-sent" => Entry::SignalSent {
                 time_ns: fields.number()?,
                 pid: fields.number()?,
                 signal: fields.number()?,

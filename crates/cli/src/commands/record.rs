@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 use ouzel::model::RankSet;
 use ouzel_files::ending;
 use ouzel_recording::counters::Wanted;
-use ouzel_recording::finish::{Finished, FinishedArchive, finish};
+use ouzel_recording::finish::{Finished, FinishedArchive, Killed, finish};
 use ouzel_recording::launch::{self, Choices};
 use ouzel_recording::stream;
 use ouzel_recording::window::Window;
@@ -183,7 +183,7 @@ impl Tool for RecordArgs {
             bail!("--ranks needs MPI, which says the ranks: leave --mpi off out");
         }
         if let Some(directory) = &self.finish {
-            let finished = finish(directory).map_err(anyhow::Error::from)?;
+            let finished = finish(directory, None).map_err(anyhow::Error::from)?;
             self.tell(&finished);
             let lost = finished.archives.iter().flat_map(|archive| &archive.notices).any(|it| it.is_loss);
             return Ok(if lost { Outcome::DataLost } else { Outcome::Complete });
@@ -250,7 +250,8 @@ impl RecordArgs {
             let _passed = ending::pass_signals_to(child.id());
             child.wait().context("cannot wait for the program")?
         };
-        match finish(&absolute) {
+        let killed = status.signal().and_then(|signal| u32::try_from(signal).ok());
+        match finish(&absolute, killed.map(|signal| Killed { pid: child.id(), signal })) {
             Ok(finished) => {
                 self.tell(&finished);
                 if !self.quiet {

@@ -117,6 +117,18 @@ fn recorded(scratch: &Scratch, sources: &[&str], n_ranks: u32, words: &[&str]) -
 }
 
 #[test]
+fn a_program_that_crashes_is_said_to_have_been_killed() {
+    let scratch = Scratch::new("record-crashed");
+    let mut record = command();
+    record.args(["record", "-o"]).arg(scratch.0.join("run"));
+    record.args(["--", "bash", "-c", "echo begun > /dev/null; kill -SEGV $$"]);
+    let output = record.output().expect("the binary is there");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(" (bash) was killed by signal 11; its last event is at "), "{said}");
+    assert_eq!(output.status.code(), Some(139), "{said}");
+}
+
+#[test]
 fn the_report_of_a_recording_says_who_was_killed() {
     let scratch = Scratch::new("record-killed");
     let words = ["--die", "2", "9"];

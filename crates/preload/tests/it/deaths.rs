@@ -55,6 +55,24 @@ fn an_end_by_a_closed_pipe_is_no_loss() {
     assert_eq!(notices.iter().filter(is_said).count(), 1, "{notices:?}");
 }
 
+/// A helper that its parent ends, as `multiprocessing` does at the end, is no loss.
+#[test]
+fn an_end_by_a_signal_of_another_process_is_no_loss() {
+    let Some(shop) = Workshop::open() else { return };
+    if !has_programs(&["bash", "sleep"]) {
+        return;
+    }
+    let choices = Choices { with_io: true, ..Choices::default() };
+    let helper = "while :; do echo busy; done > out & sleep 0.5; kill $!; wait $!; echo $?";
+    let output = shop.run_with(Path::new("bash"), "run", &["-c", helper], &choices);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "143\n", "{output:?}");
+    let finished = shop.finish("run");
+    let notices: Vec<_> = finished.archives.iter().flat_map(|archive| archive.notices.iter()).collect();
+    assert!(notices.iter().all(|notice| !notice.is_loss), "{notices:?}");
+    let said = "1 process was ended by a signal of another recorded process";
+    assert!(notices.iter().any(|notice| notice.message == said), "{notices:?}");
+}
+
 /// Files that may not grow end the recording, not the program.
 #[test]
 fn a_limit_of_the_size_of_files_ends_the_recording_alone() {

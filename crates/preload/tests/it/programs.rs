@@ -101,7 +101,7 @@ fn some_ranks_can_be_recorded_alone() {
         let none = Choices { ranks: Some("4-9".to_owned()), ..Choices::default() };
         let output = shop.run_with(&program, "none", &[], None, &none);
         assert!(output.status.success(), "{library}: {output:?}");
-        let error = finish(&shop.path("none")).expect_err("there is nothing");
+        let error = finish(&shop.path("none"), None).expect_err("there is nothing");
         assert!(matches!(error.kind(), FinishErrorKind::AllLeftOut), "{error}");
     }
 }

@@ -58,7 +58,7 @@ impl Workshop {
 
     /// Makes the archive, and has the reference tool read it.
     pub fn finish(&self, name: &str) -> Finished {
-        let finished = finish(&self.path(name)).unwrap_or_else(|error| panic!("{error}"));
+        let finished = finish(&self.path(name), None).unwrap_or_else(|error| panic!("{error}"));
         check_with_reference_tool(&self.path(name));
         finished
     }

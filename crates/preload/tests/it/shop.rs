@@ -90,7 +90,7 @@ impl Shop {
 
     /// Makes the archive.
     pub fn finish(&self, name: &str) -> Finished {
-        finish(&self.path(name)).unwrap_or_else(|error| panic!("{}: {error}", self.library))
+        finish(&self.path(name), None).unwrap_or_else(|error| panic!("{}: {error}", self.library))
     }
 
     /// What the independent counter has written, for each rank.

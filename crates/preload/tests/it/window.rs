@@ -112,7 +112,7 @@ fn a_program_that_ends_before_is_not_recorded() {
         let choices = Choices { window: Some(window), ..Choices::default() };
         let output = shop.run_with(&program, "run", &["0"], None, &choices);
         assert!(output.status.success(), "{}: {output:?}", shop.library);
-        let error = finish(&shop.path("run")).expect_err("nothing was recorded");
+        let error = finish(&shop.path("run"), None).expect_err("nothing was recorded");
         assert!(matches!(error.kind(), FinishErrorKind::EndedBefore), "{}: {error}", shop.library);
     }
 }

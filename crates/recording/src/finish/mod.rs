@@ -22,7 +22,7 @@ use crate::settings;
 use ouzel_files::input;
 use ouzel_otf2::remark::Remark;
 use piece::Piece;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -111,11 +111,22 @@ pub struct Finished {
     pub n_left_out: usize,
 }
 
+/// A process that was ended by a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Killed {
+    /// The process.
+    pub pid: u32,
+    /// The signal.
+    pub signal: u32,
+}
+
 /// Writes `DIR/traces.otf2` from `DIR/pieces`; of several runs, the later ones become `DIR/run-2` and so on.
+///
+/// `killed` is what the caller knows of the process that it started: no recorded process waits for it.
 ///
 /// # Errors
 /// If there are no pieces, the archive exists, or files cannot be read or written.
-pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
+pub fn finish(directory: &Path, killed: Option<Killed>) -> Result<Finished, FinishError> {
     let pieces_folder = directory.join(settings::PIECES);
     if !pieces_folder.is_dir() {
         let is_finished = directory.join("traces.otf2").is_file();
@@ -133,7 +144,7 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
             deaths.extend(journal::read(&String::from_utf8_lossy(&bytes)).0);
         }
     }
-    let deaths = Deaths::new(&deaths);
+    let deaths = Deaths::new(&deaths, killed);
     let n_pieces = pieces.len();
     let has_window = pieces.iter().any(|piece| piece.window().is_some());
     let runs = runs(pieces);
@@ -170,30 +181,52 @@ pub fn finish(directory: &Path) -> Result<Finished, FinishError> {
 struct Deaths {
     /// Those that were ended by a signal, as their parents saw it.
     killed: BTreeMap<u32, (u64, u32)>,
+    /// The one that the caller started, if that was ended by a signal.
+    of_caller: Option<Killed>,
+    /// Signals that recorded processes sent, with the processes that they were for.
+    sent: BTreeSet<(u32, u32)>,
     /// Why processes could write no piece.
     refusals: Vec<String>,
 }
 
+/// How a signal ended a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Death {
+    /// When it was noticed, if by a recorded process.
+    time_ns: Option<u64>,
+    signal: u32,
+    /// Whether a recorded process had sent it.
+    is_sent: bool,
+}
+
 impl Deaths {
-    fn new(entries: &[Entry]) -> Self {
-        let death = |entry: &Entry| match *entry {
-            Entry::ChildKilled { time_ns, pid, signal } => Some((pid, (time_ns, signal))),
-            _ => None,
-        };
-        let refusal = |entry: &Entry| match entry {
-            Entry::Lost { reason, .. } => Some(reason.clone()),
-            _ => None,
-        };
-        Deaths {
-            killed: entries.iter().filter_map(death).collect(),
-            refusals: entries.iter().filter_map(refusal).collect(),
+    fn new(entries: &[Entry], of_caller: Option<Killed>) -> Self {
+        let mut deaths = Deaths { of_caller, ..Deaths::default() };
+        for entry in entries {
+            match entry {
+                &Entry::ChildKilled { time_ns, pid, signal } => {
+                    deaths.killed.insert(pid, (time_ns, signal));
+                }
+                &Entry::SignalSent { pid, signal, .. } => {
+                    deaths.sent.insert((pid, signal));
+                }
+                Entry::Lost { reason, .. } => deaths.refusals.push(reason.clone()),
+                _ => {}
+            }
         }
+        deaths
     }
 
-    /// When, and by which signal.
-    fn of(&self, piece: &Piece) -> Option<(u64, u32)> {
+    fn of(&self, piece: &Piece) -> Option<Death> {
+        let of = |time_ns: Option<u64>, signal: u32| Death {
+            time_ns,
+            signal,
+            is_sent: self.sent.contains(&(piece.pid, signal)),
+        };
         // Numbers of processes are used again: a death before the last event is that of another one.
-        self.killed.get(&piece.pid).copied().filter(|&(time_ns, _)| piece.last_ns() <= Some(time_ns))
+        let seen = self.killed.get(&piece.pid).filter(|&&(time_ns, _)| piece.last_ns() <= Some(time_ns));
+        let of_caller = || self.of_caller.filter(|it| it.pid == piece.pid).map(|it| of(None, it.signal));
+        seen.map(|&(time_ns, signal)| of(Some(time_ns), signal)).or_else(of_caller)
     }
 }
 

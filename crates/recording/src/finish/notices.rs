@@ -1,10 +1,10 @@
 //! What a recording lost, so that every reader of the archive can say it.
 
-use super::Deaths;
 use super::communicators::Unified;
 use super::contexts::UnifiedContexts;
 use super::piece::Piece;
 use super::under_way::UnderWay;
+use super::{Death, Deaths};
 use crate::counters;
 use crate::io::is_of_others;
 use crate::journal::Entry;
@@ -38,7 +38,7 @@ pub(super) fn of_run(
     start_ns: u64,
     deaths: &Deaths,
 ) -> Vec<Remark> {
-    let (mut notices, mut silent) = (Vec::new(), Vec::new());
+    let (mut notices, mut silent, mut n_ended) = (Vec::new(), Vec::new(), 0_u64);
     if let Some(launcher) = pieces.first().filter(|_| pieces.iter().all(Piece::is_launcher)) {
         let name = launcher.program_name();
         notices.push(loss(format!(
@@ -50,13 +50,20 @@ pub(super) fn of_run(
         let since = |time_ns: u64| seconds(time_ns.saturating_sub(start_ns));
         let last_ns = piece.last_ns().unwrap_or(start_ns);
         match (&piece.end, deaths.of(piece)) {
-            (None, Some((time_ns, BROKEN_PIPE))) => {
-                let message =
-                    format!("{name} ended after {}: its output was read no further", since(time_ns));
+            (None, Some(Death { time_ns, signal: BROKEN_PIPE, .. })) => {
+                let after = since(time_ns.unwrap_or(last_ns));
+                let message = format!("{name} ended after {after}: its output was read no further");
                 notices.push(Remark { is_loss: false, message });
             }
-            (None, Some((time_ns, signal))) => {
+            // As helpers of `multiprocessing` end.
+            (None, Some(Death { is_sent: true, .. })) if piece.rank.is_none() => n_ended += 1,
+            (None, Some(Death { time_ns: Some(time_ns), signal, .. })) => {
                 notices.push(loss(format!("{name} was killed by signal {signal} after {}", since(time_ns))));
+            }
+            (None, Some(Death { signal, .. })) => {
+                let last = since(last_ns);
+                let message = format!("{name} was killed by signal {signal}; its last event is at {last}");
+                notices.push(loss(message));
             }
             (None, None) => silent.push((piece, last_ns)),
             (Some((time_ns, how)), _) if how == "MPI_Abort" => {
@@ -84,6 +91,11 @@ pub(super) fn of_run(
                 format!("{} lines in the journal of {name} are not understood", piece.n_unknown_lines);
             notices.push(loss(message));
         }
+    }
+    if 0 < n_ended {
+        let (processes, were) = if n_ended == 1 { ("process", "was") } else { ("processes", "were") };
+        let message = format!("{n_ended} {processes} {were} ended by a signal of another recorded process");
+        notices.push(Remark { is_loss: false, message });
     }
     notices.extend(without_notice(&silent, start_ns));
     let n_incomplete = communicators.list.iter().filter(|communicator| !communicator.is_complete()).count();

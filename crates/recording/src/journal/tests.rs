@@ -65,6 +65,7 @@ fn examples() -> Vec<Entry> {
         Entry::LeftOut,
         Entry::MpiThread,
         Entry::ChildKilled { time_ns: 9, pid: 4, signal: 9 },
+        Entry::SignalSent { time_ns: 9, pid: 4, signal: 15 },
     ]
 }
 

@@ -99,7 +99,7 @@ fn visit_ns() -> anyhow::Result<u64> {
         if !status.success() {
             bail!("cannot record true: {status}");
         }
-        ouzel_recording::finish::finish(&directory)?;
+        ouzel_recording::finish::finish(&directory, None)?;
         let query = ProfileQuery { by: By::Region, per: Per::Total, messages: false, counters: &[] };
         let table: Table = ouzel::open(&directory)?.profile_table(&query, &Options::default())?.output;
         let names = table.values::<Arc<str>>("region");
