@@ -10,6 +10,8 @@ use serde::Serialize;
 pub struct AcceleratorsCard {
     /// Devices that run anything.
     pub n_devices: u64,
+    /// Those of them that several processes drive.
+    pub n_shared: u64,
     /// From the first operation of each device to its last.
     pub span_ns: u64,
     /// Time in which a device runs an operation.
@@ -51,6 +53,7 @@ impl AcceleratorsCard {
         idle.sort_by_key(|it| std::cmp::Reverse(it.idle_ns));
         AcceleratorsCard {
             n_devices: of.n_devices,
+            n_shared: of.n_shared,
             span_ns: ns(of.span),
             busy_ns: ns(of.busy),
             busy_fraction: ratio(of.busy.0, of.span.0),
@@ -63,7 +66,12 @@ impl AcceleratorsCard {
 
     /// The card in a sentence.
     pub fn in_words(&self) -> String {
-        let devices = units::counted(self.n_devices, "accelerator", "accelerators");
+        let mut devices = units::counted(self.n_devices, "accelerator", "accelerators");
+        devices += match (self.n_shared, self.n_devices) {
+            (0, _) => "",
+            (shared, all) if shared == all => ", shared by several processes",
+            _ => ", some shared by several processes",
+        };
         let busy = units::percent(Some(self.busy_fraction));
         let of_run = units::percent(Some(self.busy_of_run));
         let mut text = format!(

@@ -200,6 +200,70 @@ impl Definitions {
         (0..is_process.len()).filter(|&i| is_process[i]).map(LocationGroupId::from_index).collect()
     }
 
+    /// By location group: the process that drives it, for a context on an accelerator; the group itself for all others,
+    /// and where it is not known. It is the process that made the context, else the first of its rank, else the only one
+    /// of a run without ranks.
+    pub fn drivers(&self) -> Vec<LocationGroupId> {
+        let groups = &self.location_groups;
+        let ids = || (0..groups.len()).map(LocationGroupId::from_index);
+        let driver = |id: LocationGroupId| {
+            let group = &groups[id.index()];
+            let of_rank = || {
+                let is_of_rank = |it: &LocationGroupId| {
+                    let other = &groups[it.index()];
+                    other.kind == LocationGroupKind::Process && other.rank == group.rank
+                };
+                let mut found = ids().filter(is_of_rank);
+                found.next().filter(|_| group.rank.is_some() || found.next().is_none())
+            };
+            let is_device = group.kind == LocationGroupKind::Accelerator;
+            let creator = group.creator.filter(|it| it.index() < groups.len());
+            creator.or_else(|| of_rank().filter(|_| is_device)).unwrap_or(id)
+        };
+        ids().map(driver).collect()
+    }
+
+    /// Physical devices that several processes drive, each with its contexts and their drivers, in the order of groups.
+    pub fn shared_devices(&self) -> Vec<Vec<(LocationGroupId, LocationGroupId)>> {
+        let drivers = self.drivers();
+        let mut devices: BTreeMap<&str, Vec<(LocationGroupId, LocationGroupId)>> = BTreeMap::new();
+        let streams = self.locations.iter().filter(|it| it.kind == LocationKind::AcceleratorStream);
+        let mut contexts: Vec<LocationGroupId> = streams.map(|stream| stream.group).collect();
+        contexts.sort_unstable();
+        contexts.dedup();
+        for context in contexts {
+            if let Some(device) = &self.location_groups[context.index()].device {
+                devices.entry(device).or_default().push((context, drivers[context.index()]));
+            }
+        }
+        let is_shared = |of: &Vec<(LocationGroupId, LocationGroupId)>| of.iter().any(|it| it.1 != of[0].1);
+        let mut shared: Vec<_> = devices.into_values().filter(is_shared).collect();
+        shared.sort_unstable();
+        shared
+    }
+
+    /// Makes ranks of the processes that drive accelerators, in the order of their groups, if no process has a rank.
+    /// Returns how many these are.
+    pub fn number_drivers(&mut self) -> u32 {
+        if self.location_groups.iter().any(|group| group.rank.is_some()) {
+            return 0;
+        }
+        let (drivers, processes) = (self.drivers(), self.processes());
+        let streams = self.locations.iter().filter(|it| it.kind == LocationKind::AcceleratorStream);
+        let mut drive: Vec<LocationGroupId> =
+            streams.map(|stream| drivers[stream.group.index()]).filter(|it| processes.contains(it)).collect();
+        drive.sort_unstable();
+        drive.dedup();
+        for (group, driver) in self.location_groups.iter_mut().zip(&drivers) {
+            let nth = drive.binary_search(driver).ok();
+            group.rank = nth.map(WorldRank::from_index);
+        }
+        for location in &mut self.locations {
+            location.rank = self.location_groups[location.group.index()].rank;
+        }
+        u32::try_from(drive.len()).unwrap_or(u32::MAX)
+    }
+
     /// By location: whether it is drawn beside a process: its kind is unknown, and a CPU thread has its rank or, where it
     /// has none, its group. Profilers draw their own spans, ranges, and asynchronous operations so; nothing runs there.
     pub fn drawn_beside(&self) -> Vec<bool> {

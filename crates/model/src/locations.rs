@@ -52,6 +52,9 @@ pub struct LocationGroup {
     pub system_node: Option<SystemNodeId>,
     /// The process that made it, for an accelerator context.
     pub creator: Option<LocationGroupId>,
+    /// The physical device of an accelerator context, by a name that no other device of the trace has; `None` if the
+    /// trace does not tell.
+    pub device: Option<Arc<str>>,
     /// World rank of the process, or of the process that made it.
     pub rank: Option<WorldRank>,
 }

@@ -46,6 +46,7 @@ impl Simulation {
                 kind: LocationGroupKind::Process,
                 system_node: Some(SystemNodeId(1)),
                 creator: None,
+                device: None,
                 rank,
             });
             let group = ouzel::model::LocationGroupId::from_index(definitions.location_groups.len() - 1);

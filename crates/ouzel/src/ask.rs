@@ -201,6 +201,7 @@ impl Trace {
             of_devices = devices.path_waits(definitions);
             of_devices.iter_mut().for_each(|wait| wait.call_path = remap.path(wait.call_path));
             notices.extend(without_launch(devices.n_without_launch(definitions)));
+            notices.extend(devices.remarks(definitions));
         }
         let path = critical_path(&operations, &of_devices, definitions, &notices);
         drop(operations);
@@ -480,6 +481,7 @@ impl Trace {
             if let Some(devices) = devices {
                 let devices = pass.outputs.take(&devices)?;
                 material.add_summary(devices.summary(definitions));
+                material.add_notices(&devices.remarks(definitions));
                 if material.are_accelerators_exact(devices.knows_launches(definitions)) {
                     let losses = devices.losses(definitions);
                     losses.into_iter().for_each(|losses| material.add_accelerators(losses));

@@ -148,7 +148,11 @@ fn abilities(trace: &Trace, inventory: &InventoryOutput) -> Vec<Ability> {
     let is_stream = |it: &&Location| it.kind == LocationKind::AcceleratorStream;
     let n_streams = definitions.locations.iter().filter(is_stream).count() as u64;
     let n_lines = definitions.regions.iter().filter(|region| region.line.is_some()).count() as u64;
-    let n_ranks = definitions.ranks().len() as u64;
+    // Without ranks, processes are compared.
+    let (n_compared, one, many) = match definitions.ranks().len() {
+        0 => (definitions.processes().len() as u64, "process", "processes"),
+        n => (n as u64, "rank", "ranks"),
+    };
     let calls = match n(EventKind::Enter) {
         0 => (n(EventKind::Sample), "sample", "samples, from which calls are made"),
         visits => (visits, "visit", "visits"),
@@ -160,8 +164,8 @@ fn abilities(trace: &Trace, inventory: &InventoryOutput) -> Vec<Ability> {
     };
     vec![
         ability(Topic::Time, calls, &|| lacks(Content::Calls, "no region is entered")),
-        ability(Topic::Imbalance, (if 1 < n_ranks { n_ranks } else { 0 }, "rank", "ranks"), &|| {
-            if n_ranks == 1 { "one rank only" } else { "no ranks recorded" }.to_owned()
+        ability(Topic::Imbalance, (if 1 < n_compared { n_compared } else { 0 }, one, many), &|| {
+            if n_compared == 0 { "no process recorded".to_owned() } else { format!("one {one} only") }
         }),
         ability(Topic::Messages, (n_messages, "message", "messages"), &|| {
             lacks(Content::Messages, "no messages recorded")

@@ -276,6 +276,7 @@ impl ToyTrace {
             kind,
             system_node: Some(SystemNodeId(1)),
             creator,
+            device: None,
             rank: Some(rank),
         });
         let group = LocationGroupId::from_index(groups.len() - 1);

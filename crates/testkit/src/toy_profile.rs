@@ -28,6 +28,7 @@ impl ToyProfile {
                 kind: LocationGroupKind::Process,
                 system_node: None,
                 creator: None,
+                device: None,
                 rank: Some(WorldRank(rank)),
             });
             definitions.locations.push(Location {

@@ -47,6 +47,7 @@ pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::
     definitions.set_regions(regions(&collector));
     definitions.location_groups = groups;
     definitions.locations = locations;
+    definitions.number_drivers();
     definitions.metrics = collector.metrics.texts.iter().map(|name| metric(name)).collect();
     definitions.parameters = PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
     definitions.sampled_contexts = contexts(&collector);

@@ -238,5 +238,5 @@ fn location_group(group: &GroupDraft, is_device: bool, rank: Option<WorldRank>) 
         (None, _) => format!("process {pid}"),
     };
     let kind = if is_device { LocationGroupKind::Accelerator } else { LocationGroupKind::Process };
-    LocationGroup { name: Arc::from(name), kind, system_node: None, creator: None, rank }
+    LocationGroup { name: Arc::from(name), kind, system_node: None, creator: None, device: None, rank }
 }

@@ -169,6 +169,7 @@ fn definitions(index: &Index) -> Definitions {
                 kind,
                 system_node: None,
                 creator: None,
+                device: None,
                 rank,
             });
             LocationGroupId::from_index(definitions.location_groups.len() - 1)

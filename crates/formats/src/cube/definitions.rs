@@ -65,6 +65,7 @@ pub(super) fn resolve(anchor: &Anchor, file: &Arc<str>, is_archive: bool) -> Res
                 kind,
                 system_node: group.parent.map(SystemNodeId::from_index),
                 creator: None,
+                device: None,
                 rank: u32::try_from(group.rank).ok().map(WorldRank),
             }
         })
@@ -185,7 +186,14 @@ fn locations(anchor: &Anchor, groups: &mut Vec<LocationGroup>) -> (Vec<Location>
             *without_group.get_or_insert_with(|| {
                 let name = Arc::from("<unknown process>");
                 let kind = LocationGroupKind::Unknown;
-                groups.push(LocationGroup { name, kind, system_node: None, creator: None, rank: None });
+                groups.push(LocationGroup {
+                    name,
+                    kind,
+                    system_node: None,
+                    creator: None,
+                    device: None,
+                    rank: None,
+                });
                 LocationGroupId::from_index(groups.len() - 1)
             })
         });

@@ -177,6 +177,7 @@ impl IdentityGroups {
             kind: LocationGroupKind::Process,
             system_node: identity.node.map(|node| self.node(node, definitions)),
             creator: None,
+            device: None,
             rank,
         };
         let id = push(group, definitions);
@@ -206,6 +207,7 @@ impl IdentityGroups {
             kind: LocationGroupKind::Accelerator,
             system_node,
             creator: Some(process),
+            device: None,
             rank,
         };
         let id = push(group, definitions);

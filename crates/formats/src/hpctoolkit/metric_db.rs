@@ -94,6 +94,7 @@ fn all_threads(definitions: &mut ProfileDefinitions) {
         kind: LocationGroupKind::Process,
         system_node: None,
         creator: None,
+        device: None,
         rank: None,
     });
     definitions.locations.push(Location {

@@ -65,8 +65,12 @@ pub(super) fn add_locations(
             PlaceKind::Counters => (owner, LocationKind::Metric),
             PlaceKind::Stream { device, context, .. } => {
                 let group = *groups.entry((process, Some((device, context)))).or_insert_with(|| {
-                    let name = context_name(about, device, context);
-                    add_group(definitions, name, LocationGroupKind::Accelerator, node, Some(owner), rank)
+                    let name = context_name(of, about, device, context);
+                    let kind = LocationGroupKind::Accelerator;
+                    let group = add_group(definitions, name, kind, node, Some(owner), rank);
+                    let known = about.device(of.pid(), device).map(|it| Arc::from(it.uuid.as_str()));
+                    definitions.location_groups[group.index()].device = known;
+                    group
                 });
                 (group, LocationKind::AcceleratorStream)
             }
@@ -123,6 +127,7 @@ fn add_group(
         kind,
         system_node,
         creator,
+        device: None,
         rank,
     });
     LocationGroupId::from_index(definitions.location_groups.len() - 1)
@@ -135,8 +140,11 @@ fn process_name(process: &Process, about: &About, rank: Option<WorldRank>) -> St
     rank.map_or(name.clone(), |rank| format!("rank {rank}: {name}"))
 }
 
-fn context_name(about: &About, device: i64, context: i64) -> String {
-    let name = about.devices.get(&device).map(|name| format!(" {name}")).unwrap_or_default();
+fn context_name(process: &Process, about: &About, device: i64, context: i64) -> String {
+    let known = about.device(process.pid(), device).map(|it| it.name);
+    // Without more, a device has CUDA's number or that of the list.
+    let name = known.or_else(|| about.devices.get(&device).map(|it| it.name.clone()));
+    let name = name.map(|name| format!(" {name}")).unwrap_or_default();
     format!("GPU {device}{name}, context {context}")
 }
 

@@ -18,6 +18,7 @@ mod definitions;
 mod merge;
 mod names;
 mod open;
+mod ranks;
 mod reader;
 mod regions;
 mod reports;

@@ -2,14 +2,16 @@
 
 use super::database::Database;
 use super::definitions::{Known, add_locations, add_world};
+use super::ranks::ranks_of;
 use super::reader::Shared;
-use super::reports::{About, ranks_from_names};
-use super::scan::{CounterName, PlaceKind, Process, RowPlace, ScannedReports};
+use super::reports::About;
+use super::rows::RowKind;
+use super::scan::{CounterName, PlaceKind, RowPlace, ScannedReports};
+use super::store::Store;
 use super::{NsightSource, PlacedRows, scan};
-use crate::position::u32_from;
 use ouzel_model::{
     Clock, Content, Definitions, Level, LocationGroupId, LocationId, Metric, MetricMode, MetricValueType,
-    Notice, NoticeCode, Provenance, ReadError,
+    Notice, NoticeCode, Provenance, ReadError, units,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -37,10 +39,13 @@ impl NsightSource {
             scan.take(&Database::open(export)?, report, offsets[report])?;
         }
         let file: Arc<str> = Arc::from(path.display().to_string());
-        let n_places = scan.places.len();
-        let store = std::mem::take(&mut scan.partition).finish(n_places);
+        let report_of = |place: &RowPlace| scan.processes[place.process as usize].report;
+        let ends: Vec<Option<i64>> =
+            scan.places.iter().map(|place| scan.program_ends[report_of(place)]).collect();
+        let store = std::mem::take(&mut scan.partition).finish(&ends);
         let store = store.map_err(|error| scan::temporary_error(&file, &error))?;
         notices.append(&mut scan.notices);
+        notices.extend(after_the_program(&scan, &store));
         if 0 < store.n_clipped {
             let message = "calls that overlap too many others were cut where the others end";
             notices
@@ -60,6 +65,11 @@ impl NsightSource {
         let known =
             Known { places: &scan.places, processes: &scan.processes, abouts: &abouts, ranks: &ranks };
         let placed = add_locations(&mut definitions, &known, &store.lanes);
+        if 1 < definitions.number_drivers() {
+            let message = "no MPI ranks are recorded; the processes that drive accelerators are ranks in the order of \
+                           their process ids";
+            notices.push(Notice::new(Level::Low, NoticeCode::MissingDefinitions, message));
+        }
         let comms = add_world(&mut definitions, &scan.handles, &ranks);
         if comms.guessed {
             let message = "the export does not record the members of communicators; the first one that each process \
@@ -78,6 +88,29 @@ impl NsightSource {
         let shared = Shared { file, origin, comms, world_size, shapes, streams, contexts };
         Ok(NsightSource { definitions, notices, placed, store, shared, lacking })
     }
+}
+
+/// What of each report was left out as the profiler's own work after the program.
+fn after_the_program(scan: &ScannedReports, store: &Store) -> Vec<Notice> {
+    let regions = &scan.regions;
+    let of_report = |(report, end): (usize, &Option<i64>)| {
+        let end = (*end)?;
+        let is_of_report = |place: &RowPlace| scan.processes[place.process as usize].report == report;
+        let places = scan.places.iter().zip(&store.left_out);
+        let left_out = || places.clone().filter(|(place, _)| is_of_report(place)).map(|(_, it)| it);
+        let n: u64 = left_out().map(|it| it.n).sum();
+        let until = left_out().filter(|it| 0 < it.n).map(|it| it.until).max()?;
+        let rows = left_out().filter_map(|it| it.longest).filter(|row| row.kind != RowKind::Sample);
+        let longest = rows.max_by_key(|row| row.end - row.start)?;
+        let message = format!(
+            "the profiler's own work after the end of the program, most in {:?}, took {}; it is left out, and the run \
+             ends before it",
+            regions.name(longest.region),
+            units::time(until.abs_diff(end))
+        );
+        Some(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n))
+    };
+    scan.program_ends.iter().enumerate().filter_map(of_report).collect()
 }
 
 /// The location of each place: that of its first lane.
@@ -166,45 +199,6 @@ fn align(abouts: &[About], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>)
     };
     notices.push(Notice::new(Level::Medium, NoticeCode::ClocksUnsynchronised, message));
     (offsets.into_iter().map(|offset| offset.unwrap_or(0)).collect(), first)
-}
-
-/// The rank of each process, and how it was found.
-fn ranks_of(
-    scan: &ScannedReports,
-    abouts: &[About],
-    exports: &[PathBuf],
-    notices: &mut Vec<Notice>,
-) -> Vec<Option<u32>> {
-    let has_table = abouts.iter().any(|about| !about.mpi_ranks.is_empty());
-    let of_table = |process: &Process| abouts[process.report].mpi_ranks.get(&process.global_pid).copied();
-    if has_table {
-        return scan.processes.iter().map(of_table).collect();
-    }
-    let of_reports: Option<Vec<u32>> = if let [about] = abouts {
-        // The environment of a launcher is that of all its processes: it gives the rank only if there is a single one.
-        let has_rows = |process: u32| scan.places.iter().any(|&RowPlace { process: of, .. }| of == process);
-        let n_processes = (0..u32_from(scan.processes.len())).filter(|&process| has_rows(process)).count();
-        about.environment_rank.filter(|_| n_processes == 1).map(|rank| vec![rank])
-    } else {
-        let all: Option<Vec<u32>> = abouts.iter().map(|about| about.environment_rank).collect();
-        let all = all.filter(|ranks| {
-            let mut sorted = ranks.clone();
-            sorted.sort_unstable();
-            sorted.dedup();
-            sorted.len() == ranks.len()
-        });
-        let (ranks, from) = match (all, ranks_from_names(exports)) {
-            (Some(ranks), _) => (ranks, "the programs' environment"),
-            (None, Some(ranks)) => (ranks, "the file names"),
-            (None, None) => ((0..u32_from(exports.len())).collect(), "the order of the files"),
-        };
-        let message =
-            format!("the reports do not record MPI ranks; ranks were taken from {from}, one for each report");
-        notices.push(Notice::new(Level::Low, NoticeCode::MissingDefinitions, message));
-        Some(ranks)
-    };
-    let of_report = |process: &Process| of_reports.as_ref().map(|ranks| ranks[process.report]);
-    scan.processes.iter().map(of_report).collect()
 }
 
 fn metric(counter: &CounterName) -> Metric {

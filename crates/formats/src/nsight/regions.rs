@@ -57,6 +57,11 @@ impl NsightRegions {
         region
     }
 
+    /// The name of a region.
+    pub(crate) fn name(&self, region: u32) -> &str {
+        &self.regions[region as usize].name
+    }
+
     /// Whether a region is the placeholder for frames without a symbol.
     pub(crate) fn is_unresolved(&self, region: u32) -> bool {
         self.regions[region as usize].name.starts_with("<unresolved in ")

@@ -64,12 +64,44 @@ pub(super) struct About {
     pub process_names: BTreeMap<u64, String>,
     /// By the serialised id.
     pub thread_names: BTreeMap<u64, String>,
-    pub devices: BTreeMap<i64, String>,
+    /// By the number of the list of the system.
+    pub devices: BTreeMap<i64, Device>,
+    /// For a process id and a number that CUDA gives it: the number of the list, and the id of the device.
+    of_processes: BTreeMap<(i64, i64), (i64, String)>,
     /// Streams that are the default stream of their context: process id, context, stream.
     pub null_streams: BTreeSet<(i64, i64, i64)>,
 }
 
+/// A device of the system.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Device {
+    pub name: String,
+    /// Names it among all devices.
+    pub uuid: String,
+}
+
+impl Device {
+    /// Whether it has an id: others can run no CUDA.
+    fn is_known(&self) -> bool {
+        self.uuid.bytes().any(|it| it.is_ascii_alphanumeric() && it != b'0')
+    }
+}
+
 impl About {
+    /// The device that CUDA numbers so for a process: processes may see other devices than the system has. Without a
+    /// table of these numbers it is known only if there is a single one.
+    pub fn device(&self, pid: u32, number: i64) -> Option<Device> {
+        if !self.of_processes.is_empty() {
+            let (id, uuid) = self.of_processes.get(&(i64::from(pid), number))?;
+            let listed = self.devices.get(id).cloned().unwrap_or_default();
+            // A part of a device has an id of its own.
+            let device = Device { uuid: uuid.clone(), ..listed.clone() };
+            return [device, listed].into_iter().find(Device::is_known);
+        }
+        let mut known = self.devices.values().filter(|it| it.is_known());
+        known.next().filter(|_| known.next().is_none()).cloned()
+    }
+
     /// Reads the tables about the report. What is missing or damaged stays empty.
     ///
     /// # Errors
@@ -93,10 +125,16 @@ impl About {
             }
             Ok(())
         });
-        let _ = database.scan("TARGET_INFO_GPU", &["id", "cuDevice", "name"], None, |row| {
-            // Kernels name the device by CUDA's number where the export knows it.
+        let _ = database.scan("TARGET_INFO_GPU", &["id", "uuid", "name"], None, |row| {
             if let (Some(id), Some(name)) = (row.int(0), row.text(2)) {
-                about.devices.entry(id).or_insert(name);
+                let uuid = row.text(1).unwrap_or_default();
+                about.devices.entry(id).or_insert(Device { name, uuid });
+            }
+            Ok(())
+        });
+        let _ = database.scan("TARGET_INFO_CUDA_DEVICE", &["gpuId", "cudaId", "pid", "uuid"], None, |row| {
+            if let (Some(id), Some(number), Some(pid)) = (row.int(0), row.int(1), row.int(2)) {
+                about.of_processes.insert((pid, number), (id, row.text(3).unwrap_or_default()));
             }
             Ok(())
         });

@@ -80,24 +80,32 @@ impl Partition {
         Ok(())
     }
 
-    /// Sorts and nests everything.
+    /// Sorts and nests everything but values of counters that begins before the end of its place, by place.
     ///
     /// # Errors
     /// If a temporary file cannot be written or read.
-    pub fn finish(mut self, n_places: usize) -> io::Result<Store> {
-        self.places.resize_with(n_places, Pushed::default);
-        let mut store = Store { spill: None, lanes: Vec::with_capacity(n_places), n_clipped: 0 };
+    pub fn finish(mut self, ends: &[Option<i64>]) -> io::Result<Store> {
+        self.places.resize_with(ends.len(), Pushed::default);
+        let lanes = Vec::with_capacity(ends.len());
+        let mut store = Store { spill: None, lanes, n_clipped: 0, left_out: Vec::new() };
         if self.spill.is_some() {
             self.spill_all()?;
             store.spill = Some(Spill::new()?);
         }
-        for mut pushed in std::mem::take(&mut self.places) {
+        for (mut pushed, end) in std::mem::take(&mut self.places).into_iter().zip(ends) {
             pushed.buffer.sort_unstable_by_key(ReportRow::order);
             let mut lanes = FillingLanes::default();
             let mut merge = Merge::new(pushed.buffer, &pushed.runs, self.spill.as_ref())?;
+            let mut left_out = LeftOut::default();
             while let Some(row) = merge.next()? {
+                let is_after = end.is_some_and(|end| end <= row.start && end < row.end);
+                if row.kind != RowKind::Value && is_after {
+                    left_out.add(&row);
+                    continue;
+                }
                 lanes.take(row, store.spill.as_ref())?;
             }
+            store.left_out.push(left_out);
             store.n_clipped += lanes.n_clipped;
             store.lanes.push(lanes.finish(store.spill.as_ref())?);
         }
@@ -138,6 +146,28 @@ pub(super) struct Store {
     pub lanes: Vec<Vec<StoredLane>>,
     /// Rows that were cut off because there were too many lanes.
     pub n_clipped: u64,
+    /// What was left out of each place.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Rows after the end of a place.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LeftOut {
+    pub n: u64,
+    pub longest: Option<ReportRow>,
+    /// The latest end.
+    pub until: i64,
+}
+
+impl LeftOut {
+    fn add(&mut self, row: &ReportRow) {
+        let length = |row: &ReportRow| row.end - row.start;
+        if self.longest.is_none_or(|longest| length(&longest) < length(row)) {
+            self.longest = Some(*row);
+        }
+        self.until = if self.n == 0 { row.end } else { self.until.max(row.end) };
+        self.n += 1;
+    }
 }
 
 /// A lane that is being filled.

@@ -162,6 +162,7 @@ impl Resolver<'_> {
             },
             system_node: nodes.get(&group.system_tree_parent).copied(),
             creator: ids.get(&group.creating_location_group).copied(),
+            device: None,
             rank: None,
         });
         definitions.location_groups = groups.collect();
@@ -503,7 +504,14 @@ fn push_location(
             LocationKind::AcceleratorStream => LocationGroupKind::Accelerator,
             _ => LocationGroupKind::Unknown,
         };
-        let group = LocationGroup { name: name.clone(), kind, system_node: None, creator: None, rank: None };
+        let group = LocationGroup {
+            name: name.clone(),
+            kind,
+            system_node: None,
+            creator: None,
+            device: None,
+            rank: None,
+        };
         definitions.location_groups.push(group);
         LocationGroupId::from_index(definitions.location_groups.len() - 1)
     });

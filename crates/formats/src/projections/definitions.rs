@@ -243,7 +243,14 @@ fn places(definitions: &mut Definitions, sts: &Sts, pes: &[u32]) {
         });
         let kind = LocationGroupKind::Process;
         let system_node = Some(system_node);
-        definitions.location_groups.push(LocationGroup { name, kind, system_node, creator: None, rank });
+        definitions.location_groups.push(LocationGroup {
+            name,
+            kind,
+            system_node,
+            creator: None,
+            device: None,
+            rank,
+        });
     }
     let members = pes.iter().map(|&pe| WorldRank(pe)).collect();
     definitions.communicators = vec![Communicator::of_ranks("all PEs", members)];

@@ -177,6 +177,7 @@ mod tests {
                 kind: LocationGroupKind::Process,
                 system_node: None,
                 creator: None,
+                device: None,
                 rank: Some(WorldRank(rank)),
             });
             for _ in 0..n_threads {

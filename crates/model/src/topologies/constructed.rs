@@ -147,6 +147,7 @@ mod tests {
             kind,
             system_node: node.map(SystemNodeId),
             creator: None,
+            device: None,
             rank: rank.map(WorldRank),
         });
     }

@@ -11,7 +11,7 @@
 //! | partner | before `e`, while that thread waits for a collective, or is in a call of MPI that waits; until `w`, if that operation communicates |
 //! | host waits | before `e`, the rest of the calls in which that thread waits for a device |
 //! | host late | before `e`, the rest; and from there to `s`, if `g < e`; else until `l`, unless the call blocks |
-//! | other stream | until `w`, if that operation is a kernel; or while other streams of the device ran until less than 500 µs before `s` |
+//! | other stream | until `w`, if that operation is a kernel; or while other streams of the device ran until less than 500 µs before `s`; if `g < e`, only those of other processes, from `l` on |
 //! | dependency | the rest, if `e ≤ g`: the operation was in the queue and followed the one before |
 //! | other | the gap, if the launch is not known |
 //!
@@ -24,7 +24,7 @@ use crate::class::WaitClass;
 use crate::devices::calls::DeviceApi;
 use crate::devices::events::StreamEvents;
 use crate::devices::fold::is_await;
-use crate::devices::idle::{SOON_PER_SECOND, held_up};
+use crate::devices::idle::{HeldBy, SOON_PER_SECOND, held_up};
 use crate::devices::records::HostState;
 use crate::devices::streams::{DeviceProcess, Stream};
 use crate::devices::{DeviceWaits, host};
@@ -272,18 +272,18 @@ impl AcceleratorsOutput {
                 now = until(IdleCause::of_operation(self.activity(it.path), IdleCause::OtherStream), it.end);
             }
         }
-        if start < call.enter {
-            until(IdleCause::HostLate, end);
-            return;
-        }
         if !call.api.blocks() {
             now = until(IdleCause::HostLate, call.leave);
         }
-        let held = held_up(process, stream, (now, end));
+        let (by, rest) = match start < call.enter {
+            true => (HeldBy::OtherProcesses, IdleCause::HostLate),
+            false => (HeldBy::Any, IdleCause::Dependency),
+        };
+        let held = held_up(process, stream, by, (now, end));
         if now < held && end.since(held) <= soon {
             until(IdleCause::OtherStream, held);
         }
-        until(IdleCause::Dependency, end);
+        until(rest, end);
     }
 
     /// What the threads of a process do when they do not compute, in order and without overlap.

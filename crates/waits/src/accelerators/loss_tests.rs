@@ -54,6 +54,38 @@ fn a_copy_within_a_call_that_blocks_is_its_own_without_ids() {
 }
 
 #[test]
+fn a_copy_that_the_host_waits_for_at_once_is_found_without_ids_if_there_is_one_stream() {
+    let trace = |second: &str| {
+        format!(
+            "0.gpu0: enter Memcpy HtoD (Pageable -> Device) @4, leave @44, enter a @50, leave @90{second}
+             0: enter main @0, enter cudaMemcpyAsync @1, leave @3, enter cudaStreamSynchronize @3, leave @46, enter cudaLaunchKernel @47, leave @49, enter cudaDeviceSynchronize @49, leave @92, leave @93"
+        )
+    };
+    // As with ids.
+    assert_eq!(losses(&trace(""))[0], "PageableMemory in cudaMemcpyAsync: 41");
+    // A copy in another stream: none is that of the call for certain.
+    let copies = "\n0.gpu1: enter Memcpy HtoD (Pageable -> Device) @5, leave @7";
+    assert!(losses(&trace(copies)).iter().all(|it| !it.starts_with("Pageable")));
+    let remarks = |text: &str| {
+        let trace = ToyTrace::new(text);
+        let output: AcceleratorsOutput = run(&trace, Accelerators::new(trace.definitions()));
+        output.remarks(trace.definitions()).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
+    };
+    assert_eq!(remarks(&trace("")), [""; 0]);
+    assert!(remarks(&trace(copies))[0].starts_with("which call started 2 copies is not recorded"));
+    // The first operation is a fill that no call is recorded for.
+    let fill = trace("").replacen("enter Memcpy", "enter [memset] @2, leave @3, enter Memcpy", 1);
+    assert!(losses(&fill).iter().all(|it| !it.starts_with("Pageable")));
+    // The runtime's call calls that of the driver: it starts one copy.
+    let nested = trace("").replacen(
+        "cudaMemcpyAsync @1",
+        "cudaMemcpyAsync @1, enter cuMemcpyHtoDAsync_v2 @2, leave @2",
+        1,
+    );
+    assert_eq!(losses(&nested)[0], "PageableMemory in cudaMemcpyAsync: 41");
+}
+
+#[test]
 fn collectives_that_only_their_names_tell_are_paired_in_order() {
     // Rank 1 computes 30 longer before each, and rank 0 waits for it.
     let rank = |it: u32, late: u64| {

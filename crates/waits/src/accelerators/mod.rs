@@ -38,6 +38,7 @@ mod names;
 mod over_time;
 mod path;
 mod queues;
+mod remarks;
 mod replay;
 mod resource_tables;
 mod settled;
@@ -258,6 +259,7 @@ impl Analysis for Accelerators {
             only_step: None,
             only_locations: None,
         };
+        remarks::shared_devices(cx.definitions).into_iter().for_each(|notice| cx.notices.push(notice));
         let steps = self.steps_of(partial.steps, |location| cx.locations.contains_key(&location));
         if !steps.is_empty() {
             let processes = output.processes(cx.definitions);

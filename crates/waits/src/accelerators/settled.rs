@@ -11,7 +11,7 @@ use super::kernel_sums::{KernelSums, KernelsAsked};
 use super::kernels::{KernelsBy, KernelsOutput, KernelsPer};
 use super::longest_gaps::IdleGap;
 use super::steps::{OperationSteps, StepError, StepsAsked};
-use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial};
+use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial, remarks};
 use ouzel_engine::{
     Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx, SettleCx,
 };
@@ -68,7 +68,7 @@ impl Question for Kernels {
         let &SelectionCx { definitions, selection } = cx;
         let mut n_locations: BTreeMap<LocationGroupId, u32> = BTreeMap::new();
         for location in &definitions.locations {
-            *n_locations.entry(self.of.apis.owner(location.group)).or_default() += 1;
+            *n_locations.entry(self.of.apis.unit(location.group)).or_default() += 1;
         }
         Arc::new(KernelsFold {
             of: self.of.clone(),
@@ -90,7 +90,7 @@ pub struct KernelsFold {
     only_step: Option<u64>,
     selected: BTreeSet<LocationId>,
     window: Option<TimeRange>,
-    /// Locations of each process.
+    /// Locations of each process, and of those that share devices together.
     n_locations: BTreeMap<LocationGroupId, u32>,
     /// Whether single calls are selected.
     selects_calls: bool,
@@ -209,8 +209,8 @@ impl Analysis for KernelsFold {
         into: &mut KernelsPartial,
     ) {
         self.of.end(local, cx, summary, &mut into.rest);
-        let owner = self.of.apis.owner(cx.definitions.location(cx.location).group);
-        into.read.entry(owner).or_default().insert(cx.location);
+        let unit = self.of.apis.unit(cx.definitions.location(cx.location).group);
+        into.read.entry(unit).or_default().insert(cx.location);
     }
 
     fn compact(&self, partial: &mut KernelsPartial, cx: &SettleCx<'_>) {
@@ -259,6 +259,7 @@ impl Analysis for KernelsFold {
         if let Some(notice) = without_size(&sums.copies, cx.definitions) {
             cx.notices.push(notice);
         }
+        remarks::shared_devices(cx.definitions).into_iter().for_each(|notice| cx.notices.push(notice));
         sums.idle.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location));
         sums.gaps.sort_by_key(|gap| (Reverse(gap.length()), gap.range.start, gap.location));
         let (by, per) = match self.asked {

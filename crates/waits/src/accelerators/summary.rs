@@ -12,8 +12,10 @@ use std::collections::BTreeMap;
 /// The devices of the selection together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AcceleratorsSummary {
-    /// Devices that run anything.
+    /// Devices that run anything. A context is one, unless the trace tells that several are of one device.
     pub n_devices: u64,
+    /// Those of them that several processes drive.
+    pub n_shared: u64,
     /// Their spans, summed.
     pub span: Ticks,
     /// Time in which they are busy, summed.
@@ -44,7 +46,7 @@ pub(super) fn add(to: &mut Intervals, start: u64, end: u64) {
 impl AcceleratorsOutput {
     /// What the devices of the selection do; none if there is no operation.
     pub fn summary(&self, definitions: &Definitions) -> Option<AcceleratorsSummary> {
-        let mut devices: BTreeMap<LocationGroupId, DeviceIntervals> = BTreeMap::new();
+        let mut devices: BTreeMap<(Option<u32>, Option<LocationGroupId>), DeviceIntervals> = BTreeMap::new();
         for process in self.processes(definitions) {
             for stream in &process.streams {
                 let selected = self.selected_of(stream.location);
@@ -61,7 +63,9 @@ impl AcceleratorsOutput {
                     of.span = Some((first.min(start), last.max(end)));
                 }
                 let Some((first, last)) = of.span else { continue };
-                let device = devices.entry(stream.device).or_default();
+                let shared = self.apis.shared_device(stream.device);
+                let context = shared.is_none().then_some(stream.device);
+                let device = devices.entry((shared, context)).or_default();
                 device.all = device.all.union(&of.all);
                 device.computing = device.computing.union(&of.computing);
                 device.communicating = device.communicating.union(&of.communicating);
@@ -72,8 +76,9 @@ impl AcceleratorsOutput {
         if devices.is_empty() {
             return None;
         }
-        let mut sum =
-            AcceleratorsSummary { n_devices: devices.len() as u64, ..AcceleratorsSummary::default() };
+        let n_shared = devices.keys().filter(|(shared, _)| shared.is_some()).count() as u64;
+        let n_devices = devices.len() as u64;
+        let mut sum = AcceleratorsSummary { n_devices, n_shared, ..AcceleratorsSummary::default() };
         for of in devices.into_values() {
             let (first, last) = of.span.unwrap_or_default();
             let computing = of.computing.n_ticks();

@@ -2,12 +2,12 @@
 
 use super::*;
 use ouzel_analyses::critical_path::DeviceWaitKind;
-use ouzel_model::TraceSource;
+use ouzel_model::{Filter, TraceSource};
 use ouzel_testkit::simulator::devices::{
-    DeviceFeatures, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
+    DeviceFeatures, HostStep, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
     simulate_devices, straggler_with_late_host,
 };
-use ouzel_testkit::{ToyTrace, laws, run};
+use ouzel_testkit::{ToyTrace, laws, run, run_report};
 
 fn output(trace: &ToyTrace) -> AcceleratorsOutput {
     run(trace, Accelerators::new(trace.definitions()))
@@ -101,6 +101,57 @@ fn causes_add_up_to_the_idle_time_of_random_programs() {
             assert_eq!(row.of(IdleCause::Other).0, 0, "every launch is recorded: seed {seed}");
         }
     }
+}
+
+/// Two processes that launch two kernels of 20 ticks, each after 15 or 5 ticks of work, and wait for them.
+fn two_processes(shares: bool) -> Vec<SimulatedProcess> {
+    let kernel = |name| HostStep::Launch { stream: 0, name, ticks: 20, call: 1, delay: 2 };
+    let steps = |of: &[HostStep]| -> Vec<HostStep> { (0..2).flat_map(|_| of.iter().copied()).collect() };
+    let process = |steps| SimulatedProcess { threads: vec![steps], streams: vec![0], slots: 1, shares };
+    let of = |work, name| {
+        process(steps(&[HostStep::Work("prepare", work), kernel(name), HostStep::AwaitStream(0)]))
+    };
+    vec![of(15, "solve"), of(5, "project")]
+}
+
+#[test]
+fn a_stream_waits_for_another_process_on_its_device() {
+    let of = |shares: bool| {
+        let simulated = simulate_devices(&two_processes(shares), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let (output, report) =
+            run_report(&simulated.trace, &Filter::default(), Accelerators::new(definitions));
+        let rows: Vec<String> = output
+            .idle(definitions)
+            .iter()
+            .map(|row| {
+                let parts = IdleCause::ALL.iter().filter(|cause| row.of(**cause).0 != 0);
+                let parts: Vec<String> =
+                    parts.map(|cause| format!("{} {}", cause.as_str(), row.of(*cause).0)).collect();
+                format!("{} idle: {}", row.idle.0, parts.join(", "))
+            })
+            .collect();
+        let summary = output.summary(definitions).expect("streams run");
+        let settled =
+            run(&simulated.trace, Kernels::idle(Accelerators::new(definitions), 1, &StepsAsked::default()));
+        let (settled, _) = settled.idle_of_steps(&StepsAsked::default()).expect("no step is asked for");
+        assert_eq!(settled, output.idle(definitions), "the same process by process");
+        let told = report.notices.into_iter().map(|notice| notice.message).filter(|it| it.contains("share"));
+        (rows, summary.n_devices, summary.n_shared, summary.busy.0, told.collect::<Vec<_>>())
+    };
+    let alone = of(false);
+    assert_eq!(alone.0, ["17 idle: host_late 17", "7 idle: host_late 7"]);
+    assert_eq!((alone.1, alone.2, alone.3, alone.4.len()), (2, 0, 80, 0));
+    let shared = of(true);
+    // The second runs from 7 to 27 and from 47 on, the first from 27 to 47 and from 67 on. Both launches are late; they
+    // are over at 63 and 33, and the other runs until 67 and 47.
+    assert_eq!(shared.0, ["20 idle: host_late 16, other_stream 4", "20 idle: host_late 6, other_stream 14"]);
+    assert_eq!((shared.1, shared.2, shared.3), (1, 1, 80), "one device, on which never two run at once");
+    assert!(
+        shared.4[0].starts_with("rank 0 and rank 1 share one device (Context of rank 0)"),
+        "{:?}",
+        shared.4
+    );
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! Names say it where a trace records no more; what is recorded wins. Law: depends on the definitions alone. A run without
 //! streams of accelerators has no such calls, so that its events are not looked at.
 
-use ouzel_model::{Definitions, Location, LocationGroupId, LocationGroupKind, LocationKind, RegionRole};
+use ouzel_model::{Definitions, Location, LocationGroupId, LocationKind, RegionRole};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What calls of a region do, or what operations of it are on a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub(crate) enum DeviceApi {
     AwaitEvent,
     /// They copy or fill, and return when that is done.
     BlockingCopy,
+    /// They start a copy or a fill.
+    AsyncCopy,
     /// They release memory once nothing runs that may use it.
     Free,
     /// On a stream: a copy or a fill.
@@ -56,8 +59,11 @@ impl DeviceApi {
             _ if plain.ends_with("StreamSynchronize") => DeviceApi::AwaitStream,
             _ if plain.ends_with("EventSynchronize") => DeviceApi::AwaitEvent,
             _ if plain.ends_with("Synchronize") => DeviceApi::AwaitDevice,
+            _ if plain.contains("Memcpy") || plain.contains("Memset") => match plain.contains("Async") {
+                true => DeviceApi::AsyncCopy,
+                false => DeviceApi::BlockingCopy,
+            },
             _ if plain.contains("Async") => DeviceApi::Other,
-            _ if plain.contains("Memcpy") || plain.contains("Memset") => DeviceApi::BlockingCopy,
             _ if ["LaunchKernel", "GraphLaunch", "LaunchCooperative", "LaunchGrid"]
                 .iter()
                 .any(|launch| plain.contains(launch)) =>
@@ -67,6 +73,11 @@ impl DeviceApi {
             "cudaLaunch" | "cuLaunch" => DeviceApi::Launch,
             _ => DeviceApi::Other,
         }
+    }
+
+    /// Whether such calls put an operation into a stream and go on.
+    pub fn starts(self) -> bool {
+        matches!(self, DeviceApi::Launch | DeviceApi::AsyncCopy)
     }
 
     /// Whether such calls return when something is done.
@@ -85,6 +96,10 @@ pub(crate) struct DeviceApis {
     owners: Vec<LocationGroupId>,
     /// Processes that drive a device.
     drive: Vec<bool>,
+    /// By context: the number of its device, if several processes drive that.
+    shared: BTreeMap<LocationGroupId, u32>,
+    /// By process that shares a device: the first of those that share one with it, or with another of them.
+    units: BTreeMap<LocationGroupId, LocationGroupId>,
 }
 
 impl DeviceApis {
@@ -94,25 +109,13 @@ impl DeviceApis {
         if contexts.is_empty() {
             return DeviceApis::default();
         }
-        let groups = &definitions.location_groups;
-        let ids = || (0..groups.len()).map(LocationGroupId::from_index);
-        let owner = |id: LocationGroupId| {
-            let group = &groups[id.index()];
-            let is_device = group.kind == LocationGroupKind::Accelerator;
-            let of_rank = || {
-                let of_rank = |it: &LocationGroupId| {
-                    let other = &groups[it.index()];
-                    other.kind == LocationGroupKind::Process && other.rank == group.rank
-                };
-                ids().find(of_rank).filter(|_| is_device)
-            };
-            group.creator.filter(|it| it.index() < groups.len()).or_else(of_rank).unwrap_or(id)
-        };
-        let owners: Vec<LocationGroupId> = ids().map(owner).collect();
-        let mut drive = vec![false; groups.len()];
+        let owners = definitions.drivers();
+        let mut drive = vec![false; owners.len()];
         contexts.iter().for_each(|context| drive[owners[context.index()].index()] = true);
         let of_regions = definitions.regions.iter().map(|it| DeviceApi::of(&it.name, it.role)).collect();
-        DeviceApis { of_regions, owners, drive }
+        let devices = definitions.shared_devices();
+        let contexts = (0..).zip(&devices).flat_map(|(n, of)| of.iter().map(move |it| (it.0, n)));
+        DeviceApis { of_regions, owners, drive, shared: contexts.collect(), units: units(&devices) }
     }
 
     /// Whether there are no streams.
@@ -130,11 +133,35 @@ impl DeviceApis {
         self.owners.get(group.index()).copied().unwrap_or(group)
     }
 
+    /// The number of the device of a context, if several processes drive it.
+    pub fn shared_device(&self, context: LocationGroupId) -> Option<u32> {
+        self.shared.get(&context).copied()
+    }
+
+    /// What is settled together with a group: the first of the processes that share devices, else its process.
+    pub fn unit(&self, group: LocationGroupId) -> LocationGroupId {
+        let owner = self.owner(group);
+        self.units.get(&owner).copied().unwrap_or(owner)
+    }
+
     /// Whether a location is a stream, or a thread of a process that drives a device.
     pub fn has(&self, location: &Location) -> bool {
         let drives = || self.drive.get(location.group.index()).copied().unwrap_or(false);
         !self.is_empty() && (is_stream(location) || (location.kind == LocationKind::CpuThread && drives()))
     }
+}
+
+/// The first of all processes that are connected by devices that they share, by process.
+fn units(devices: &[Vec<(LocationGroupId, LocationGroupId)>]) -> BTreeMap<LocationGroupId, LocationGroupId> {
+    let mut units: BTreeMap<LocationGroupId, LocationGroupId> = BTreeMap::new();
+    for of in devices {
+        let first = |units: &BTreeMap<_, _>, it| units.get(&it).copied().unwrap_or(it);
+        let joined: BTreeSet<LocationGroupId> = of.iter().map(|&(_, driver)| first(&units, driver)).collect();
+        let Some(&least) = joined.first() else { continue };
+        units.extend(of.iter().map(|&(_, driver)| (driver, least)));
+        units.values_mut().filter(|it| joined.contains(it)).for_each(|it| *it = least);
+    }
+    units
 }
 
 /// Whether a location is a stream of an accelerator.
@@ -147,6 +174,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn processes_that_share_devices_are_one_unit_however_they_are_connected() {
+        let id = LocationGroupId;
+        let device = |drivers: &[u32]| drivers.iter().map(|&it| (id(100 + it), id(it))).collect();
+        let units = units(&[device(&[4, 5]), device(&[1, 2]), device(&[2, 5]), device(&[7, 8])]);
+        let of = |it: u32| units.get(&id(it)).map(|it| it.0);
+        assert_eq!(
+            [1, 2, 4, 5, 7, 8, 9].map(of),
+            [1, 1, 1, 1, 7, 7].map(Some).into_iter().chain([None]).collect::<Vec<_>>()[..]
+        );
+    }
+
+    #[test]
     fn names_of_all_runtimes_say_what_a_call_does() {
         let cases = [
             ("cudaDeviceSynchronize", DeviceApi::AwaitDevice),
@@ -157,8 +196,9 @@ mod tests {
             ("cudaMemcpy", DeviceApi::BlockingCopy),
             ("cuMemcpyDtoH_v2", DeviceApi::BlockingCopy),
             ("hipMemcpyWithStream", DeviceApi::BlockingCopy),
-            ("cudaMemcpyAsync", DeviceApi::Other),
-            ("cuMemcpyDtoHAsync_v2", DeviceApi::Other),
+            ("cudaMemcpyAsync", DeviceApi::AsyncCopy),
+            ("cuMemcpyDtoHAsync_v2", DeviceApi::AsyncCopy),
+            ("cudaMallocAsync", DeviceApi::Other),
             ("cudaFree", DeviceApi::Free),
             ("cuMemFree_v2", DeviceApi::Free),
             ("cudaFreeHost", DeviceApi::Other),

@@ -371,10 +371,16 @@ impl HostFold {
         at: Ticks,
     ) {
         self.change(at);
-        let is_inner_launch = api == DeviceApi::Launch
-            && self.open.iter().any(|it| it.call.is_some_and(|it| self.done.calls[it as usize].api == api));
-        let api = if is_inner_launch { DeviceApi::Other } else { api };
-        let is_known = link != 0 || step.is_some() || api.blocks() || api == DeviceApi::Launch;
+        let starts_the_same = |around: DeviceApi| {
+            around == api || (api == DeviceApi::AsyncCopy && around == DeviceApi::BlockingCopy)
+        };
+        let is_inner = api.starts()
+            && self
+                .open
+                .iter()
+                .any(|it| it.call.is_some_and(|it| starts_the_same(self.done.calls[it as usize].api)));
+        let api = if is_inner { DeviceApi::Other } else { api };
+        let is_known = link != 0 || step.is_some() || api.blocks() || api.starts();
         let call = is_known.then(|| {
             let longest = self.code.iter().max_by_key(|(_, (ticks, nth))| (*ticks, std::cmp::Reverse(*nth)));
             let code = longest.map_or(path, |(&code, _)| code);
@@ -395,7 +401,7 @@ impl HostFold {
         };
         let calls = &mut self.done.calls;
         calls[place as usize].leave = at;
-        if open.blocks || calls[place as usize].link != 0 || calls[place as usize].api == DeviceApi::Launch {
+        if open.blocks || calls[place as usize].link != 0 || calls[place as usize].api.starts() {
             self.code.clear();
         }
         if !open.blocks {

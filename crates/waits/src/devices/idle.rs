@@ -28,7 +28,7 @@ pub(super) fn add_latencies(
             let ready = free.max(call.leave);
             let charged = (place.0, call.path);
             found.add_sum(WaitClass::LaunchLatency, charged, (ready, it.start), cx);
-            let held = held_up(process, stream, (ready, it.start));
+            let held = held_up(process, stream, HeldBy::Any, (ready, it.start));
             if ready < held && it.start.since(held) <= soon {
                 found.add_sum(WaitClass::SerializedStreams, charged, (ready, it.start), cx);
             }
@@ -36,10 +36,20 @@ pub(super) fn add_latencies(
     }
 }
 
+/// Which streams hold up an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    /// All others of its device.
+    Any,
+    /// Those of other processes on its device.
+    OtherProcesses,
+}
+
 /// Until when other streams of the device ran without a gap from a time on; operations that end later do not count.
 pub(crate) fn held_up(
     process: &DeviceProcess<'_>,
     own: &Stream<'_>,
+    by: HeldBy,
     (ready, start): (Ticks, Ticks),
 ) -> Ticks {
     let mut at = ready;
@@ -47,11 +57,13 @@ pub(crate) fn held_up(
         return at;
     }
     loop {
-        let others = process.streams.iter();
-        let others = others.filter(|it| it.device == own.device && it.location != own.location);
-        let running = others.filter_map(|it| {
-            let n = it.operations.partition_point(|it| it.start <= at);
-            it.operations[..n].last().map(|it| it.end).filter(|end| at < *end && *end <= start)
+        let is_other =
+            |it: &&Stream<'_>| by == HeldBy::Any && it.device == own.device && it.location != own.location;
+        let in_process = process.streams.iter().filter(is_other).map(|it| it.operations);
+        let foreign = process.others.iter().filter(|it| it.0 == own.device).map(|it| it.2);
+        let running = in_process.chain(foreign).filter_map(|operations| {
+            let n = operations.partition_point(|it| it.start <= at);
+            operations[..n].last().map(|it| it.end).filter(|end| at < *end && *end <= start)
         });
         match running.max() {
             Some(end) => at = end,
@@ -60,29 +72,37 @@ pub(crate) fn held_up(
     }
 }
 
-/// Time between the kernels of each device, charged to the code before the launch that ends the gap.
+/// Time between the kernels of each device, charged to the code before the launch that ends the gap. A gap that a kernel
+/// of another process ends is that one's; of several that begin at once, the first stream counts.
 pub(super) fn add_idle_times(found: &mut DeviceWaits, process: &DeviceProcess<'_>, cx: &FinishCx<'_>) {
-    let mut devices: BTreeMap<LocationGroupId, Vec<(Ticks, LocationId, usize)>> = BTreeMap::new();
+    // Begin, stream, place there, end.
+    type Kernel = (Ticks, LocationId, usize, Ticks);
+    let mut devices: BTreeMap<LocationGroupId, Vec<Kernel>> = BTreeMap::new();
     for stream in &process.streams {
         let kernels = stream.operations.iter().enumerate().filter(|(_, it)| it.is_kernel);
-        let of_stream = kernels.map(|(nth, it)| (it.start, stream.location, nth));
+        let of_stream = kernels.map(|(nth, it)| (it.start, stream.location, nth, it.end));
         devices.entry(stream.device).or_default().extend(of_stream);
+    }
+    for &(device, stream, operations) in &process.others {
+        let kernels = operations.iter().enumerate().filter(|(_, it)| it.is_kernel);
+        let kernels = kernels.map(|(nth, it)| (it.start, stream, nth, it.end));
+        devices.entry(device).or_default().extend(kernels);
     }
     for mut kernels in devices.into_values() {
         kernels.sort_unstable();
         let mut busy: Option<Ticks> = None;
-        for (start, location, nth) in kernels {
-            let Some(stream) = process.stream(location) else { continue };
-            let it = &stream.operations[nth];
-            if let Some(since) = busy.filter(|since| *since < start) {
+        for (start, location, nth, end) in kernels {
+            let own = process.stream(location);
+            if let (Some(stream), Some(since)) = (own, busy.filter(|since| *since < start)) {
                 let by_host = |place| -> (LocationId, CallPathId) {
                     let call = process.call(place);
                     (place.0, call.code)
                 };
-                let charged = stream.launches[nth].map_or((location, it.path), by_host);
+                let on_stream = (stream.location, stream.operations[nth].path);
+                let charged = stream.launches[nth].map_or(on_stream, by_host);
                 found.add_sum(WaitClass::DeviceIdle, charged, (since, start), cx);
             }
-            busy = busy.max(Some(it.end));
+            busy = busy.max(Some(end));
         }
     }
 }

@@ -1,16 +1,17 @@
 //! The streams of a process, and which call launched which operation.
 //!
 //! Operations are linked to their launches by the ids that the trace records. A process without any such id launches
-//! in order: the n-th launch is that of the n-th operation, by the time when operations begin, if there are as many
-//! launches as kernels and none begins before it is launched; a copy is that of the call that blocks around it. Law: operations of a stream are in the order in which they
-//! were launched, which is that of their begins.
+//! in order: if it has one stream, the n-th operation is that of the n-th call that launches, copies or fills, if there are
+//! as many, each pair is of one kind, and none begins before its call. Else the n-th kernel, by the time when kernels begin,
+//! is that of the n-th launch, on the same conditions; and a copy is that of the call that blocks around it. Law: operations
+//! of a stream are in the order in which they were launched, which is that of their begins.
 
 use super::calls::{DeviceApi, DeviceApis, is_stream};
 use super::records::{DeviceOperation, DeviceRecords, HostCall};
 use ouzel_model::{Definitions, LocationGroupId, LocationId, Ticks};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A call of a thread.
 pub(crate) type CallPlace = (LocationId, u32);
@@ -26,6 +27,8 @@ pub(crate) struct DeviceProcess<'a> {
     pub streams: Vec<Stream<'a>>,
     /// How its operations are linked.
     pub linking: Linking,
+    /// What other processes run on its devices: its own context, the stream, and its operations.
+    pub others: Vec<(LocationGroupId, LocationId, &'a [DeviceOperation])>,
 }
 
 /// How the operations of a process are linked to their launches.
@@ -112,7 +115,7 @@ impl<'a> DeviceProcess<'a> {
         let is_linked = |it: &DeviceOperation| it.link != 0 && of_links.contains_key(&it.link);
         let mut in_order = FxHashMap::default();
         if !all().any(is_linked) {
-            let matched = self.in_order();
+            let matched = self.in_one_stream().or_else(|| self.in_order());
             self.linking = if matched.is_some() { Linking::InOrder } else { Linking::Unknown };
             in_order = matched.unwrap_or_default();
             self.add_copies_in_calls(&mut in_order);
@@ -164,6 +167,29 @@ impl<'a> DeviceProcess<'a> {
                 }
             }
         }
+    }
+
+    /// The call of each operation of the only stream, which runs what is put into it in that order.
+    fn in_one_stream(&self) -> Option<FxHashMap<(LocationId, usize), CallPlace>> {
+        let mut streams = self.streams.iter().filter(|it| !it.operations.is_empty());
+        let stream = streams.next().filter(|_| streams.next().is_none())?;
+        let starts_kernel = |call: &HostCall| match call.api {
+            DeviceApi::Launch => Some(true),
+            DeviceApi::AsyncCopy | DeviceApi::BlockingCopy => Some(false),
+            _ => None,
+        };
+        let mut calls: Vec<(Ticks, CallPlace, bool)> = self
+            .calls()
+            .filter_map(|(place, call)| starts_kernel(call).map(|is_kernel| (call.enter, place, is_kernel)))
+            .collect();
+        calls.sort_unstable();
+        let is_pair = |(call, it): (&(Ticks, CallPlace, bool), &DeviceOperation)| {
+            call.2 == it.is_kernel && call.0 <= it.start
+        };
+        let is_possible =
+            calls.len() == stream.operations.len() && calls.iter().zip(stream.operations).all(is_pair);
+        let pairs = calls.iter().enumerate().map(|(nth, call)| ((stream.location, nth), call.1));
+        is_possible.then(|| pairs.collect())
     }
 
     /// The launch of each kernel, by its stream and place there.
@@ -221,5 +247,27 @@ pub(crate) fn processes_of<'a>(
     }
     processes.retain(|_, process| process.streams.iter().any(|it| !it.operations.is_empty()));
     processes.values_mut().for_each(DeviceProcess::link);
+    add_others(&mut processes, apis);
     processes.into_values().collect()
+}
+
+/// Adds what other processes run on the devices of each.
+fn add_others(processes: &mut BTreeMap<LocationGroupId, DeviceProcess<'_>>, apis: &DeviceApis) {
+    type OfProcess<'a> = (LocationGroupId, LocationId, &'a [DeviceOperation]);
+    let mut of_devices: BTreeMap<u32, Vec<OfProcess<'_>>> = BTreeMap::new();
+    for (&process, of) in processes.iter() {
+        for stream in &of.streams {
+            if let Some(device) = apis.shared_device(stream.device) {
+                of_devices.entry(device).or_default().push((process, stream.location, stream.operations));
+            }
+        }
+    }
+    for (&own, process) in processes.iter_mut().filter(|_| !of_devices.is_empty()) {
+        let contexts: BTreeSet<LocationGroupId> = process.streams.iter().map(|it| it.device).collect();
+        for context in contexts {
+            let Some(all) = apis.shared_device(context).and_then(|it| of_devices.get(&it)) else { continue };
+            let others = all.iter().filter(|(process, ..)| *process != own);
+            process.others.extend(others.map(|&(_, stream, operations)| (context, stream, operations)));
+        }
+    }
 }

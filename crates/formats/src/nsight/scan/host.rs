@@ -50,9 +50,13 @@ impl ReportScan<'_> {
             }
             scan.plain_call(row, &Origin::Library, b'l')
         })?;
-        self.table("PROFILER_OVERHEAD", &["start", "end", "globalTid", "nameId"], None, |scan, row| {
+        self.program.is_overhead = true;
+        let columns = ["start", "end", "globalTid", "nameId"];
+        let read = self.table(super::overhead::OVERHEAD, &columns, None, |scan, row| {
             scan.plain_call(row, &Origin::Overhead, b'o')
-        })
+        });
+        self.program.is_overhead = false;
+        read
     }
 
     /// Every table that was not read yet and has the columns of calls.

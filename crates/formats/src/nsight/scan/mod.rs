@@ -14,6 +14,7 @@ mod host;
 mod links;
 mod mpi;
 mod nvtx;
+mod overhead;
 mod samples;
 
 use super::database::{Database, ScanError, Strings};
@@ -110,6 +111,8 @@ pub(super) struct ScannedReports {
     pub n_collectives: u64,
     /// The earliest start of a row.
     pub first: Option<i64>,
+    /// When the program of each report ended.
+    pub program_ends: Vec<Option<i64>>,
 }
 
 /// The scan of one report.
@@ -131,6 +134,7 @@ struct ReportScan<'a> {
     n_damaged: u64,
     n_open: u64,
     last: i64,
+    program: overhead::ProgramEnd,
 }
 
 impl ScannedReports {
@@ -154,7 +158,9 @@ impl ScannedReports {
             n_damaged: 0,
             n_open: 0,
             last: session_end(database),
+            program: overhead::ProgramEnd::default(),
         };
+        scan.overhead()?;
         scan.devices()?;
         scan.host_calls()?;
         scan.mpi()?;
@@ -162,6 +168,8 @@ impl ScannedReports {
         scan.samples()?;
         scan.counters()?;
         scan.other_ranges()?;
+        let end = scan.program.end.map(|end| end + offset_ns);
+        scan.all.program_ends.push(end);
         scan.finish();
         Ok(())
     }
@@ -210,6 +218,7 @@ impl ReportScan<'_> {
             return Ok(());
         }
         self.last = self.last.max(row.end);
+        self.program.see(place, &row);
         row.start += self.offset_ns;
         row.end += self.offset_ns;
         self.all.first = Some(self.all.first.map_or(row.start, |first| first.min(row.start)));

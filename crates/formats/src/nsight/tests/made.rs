@@ -90,6 +90,134 @@ fn messages_and_collectives_have_their_payload() {
 }
 
 #[test]
+fn a_run_ends_with_its_program_and_not_with_the_profilers_work() {
+    // The program ends at 100; the profiler works in it from 60 to 70, beside its end from 90 to 120, and from 130 on.
+    let rows = "INSERT INTO StringIds VALUES (1,'cudaFree'),(2,'init'),(3,'flush'),(4,'stop'),(5,'write'),(6,'f');
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (10,100,0,$T,1,1,0,NULL);
+        INSERT INTO PROFILER_OVERHEAD VALUES (130,2000,$T,4,0),(60,70,$T,2,0),(90,120,$U,3,0),(1900,2100,$T,3,0);
+        INSERT INTO SAMPLING_CALLCHAINS VALUES (1,6,6,NULL,0,NULL,0);
+        INSERT INTO COMPOSITE_EVENTS VALUES (1,150,0,0,$T,1);
+        INSERT INTO OSRT_API VALUES (140,1999,27,$T,5,0,NULL,0);";
+    let of = |more: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let source = opened(&made(dir.path(), &format!("{rows}{more}"))).unwrap();
+        let sums = all_sums(&source);
+        let said = source.notices().iter().filter(|notice| notice.message.contains("own work"));
+        let said: Vec<String> = said.map(|notice| format!("{} × {}", notice.count, notice.message)).collect();
+        let calls: Vec<String> =
+            names(&sums).iter().map(|(name, n, ns)| format!("{n} {name} {ns}")).collect();
+        (calls.join(", "), sums.n_samples, said)
+    };
+    let (calls, n_samples, said) = of("");
+    assert_eq!((calls.as_str(), n_samples), ("1 cudaFree 90, 1 flush 30, 1 init 10", 0));
+    assert_eq!(
+        said,
+        [
+            "4 × the profiler's own work after the end of the program, most in \"stop\", took 2.000 µs; it is left out, and \
+          the run ends before it"
+        ]
+    );
+    // The other thread computes meanwhile: nothing is left out.
+    let (calls, n_samples, said) = of("INSERT INTO SAMPLING_CALLCHAINS VALUES (2,6,6,NULL,0,NULL,0);
+        INSERT INTO COMPOSITE_EVENTS VALUES (2,2200,0,0,$U,1);");
+    assert_eq!(calls, "1 cudaFree 90, 2 flush 230, 1 init 10, 1 stop 1870, 1 write 1859");
+    assert_eq!((n_samples, said.len()), (2, 0));
+    let alone =
+        "DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME; DELETE FROM OSRT_API; DELETE FROM COMPOSITE_EVENTS;";
+    assert_eq!(of(alone).0, "2 flush 230, 1 init 10, 1 stop 1870", "nothing else is known of the program");
+}
+
+/// Two processes with a kernel each on device 0 of CUDA, and a shell beside them.
+const TWO_PROCESSES: &str = "INSERT INTO StringIds VALUES (1,'k'),(2,'cudaLaunchKernel'),(3,'read');
+    INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (0,5,0,$T,1,2,0,NULL),(1,6,0,$O,1,2,0,NULL);
+    INSERT INTO OSRT_API VALUES (0,50,27,$S,3,0,NULL,0);
+    INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (5,20,0,1,7,1,$P,3,1),(20,40,0,1,7,1,$Q,3,1);
+    INSERT INTO TARGET_INFO_GPU VALUES (0,0,'A100','aa-01'),(0,1,'A100','aa-02'),(0,2,'Basic Render','00-00');";
+
+fn two_processes(dir: &Path, sql: &str) -> super::super::NsightSource {
+    let mut all = "ALTER TABLE TARGET_INFO_GPU ADD uuid TEXT;".to_owned() + TWO_PROCESSES + sql;
+    for (name, id) in [("$O", global_id(5, 5)), ("$Q", global_id(5, 0)), ("$S", global_id(3, 3))] {
+        all = all.replace(name, &id.to_string());
+    }
+    opened(&made(dir, &all)).unwrap()
+}
+
+#[test]
+fn processes_that_drive_devices_are_ranks_by_their_ids() {
+    let ranks = |sql: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let source = two_processes(dir.path(), sql);
+        let groups = source.definitions().location_groups.iter();
+        let ranks: Vec<String> = groups
+            .map(|group| {
+                let rank = group.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string());
+                format!("{} {rank}", group.name)
+            })
+            .collect();
+        let said = source.notices().iter().any(|notice| notice.message.contains("are ranks in the order"));
+        let locations = source.definitions().locations.iter();
+        assert!(
+            locations
+                .clone()
+                .all(|it| { it.rank == source.definitions().location_groups[it.group.index()].rank })
+        );
+        (ranks, said)
+    };
+    assert_eq!(
+        ranks(""),
+        (
+            [
+                "process 3 -",
+                "process 5 0",
+                "GPU 0 A100, context 1 0",
+                "process 7 1",
+                "GPU 0 A100, context 1 1"
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+            true
+        )
+    );
+    let (by_table, said) = ranks("INSERT INTO MPI_RANKS VALUES ($T, 4), ($O, 6);");
+    assert_eq!(by_table[0], "rank 4: process 7 4");
+    assert!(by_table.contains(&"process 3 -".to_owned()) && !said, "{by_table:?}");
+    let environment = "INSERT INTO META_DATA_CAPTURE VALUES ('X_ENVIRONMENT_VARIABLE', 'PMI_RANK=9');";
+    assert_eq!(ranks(environment), ranks(""), "one number cannot be that of two processes");
+    let alone = format!("{environment} DELETE FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE WHERE globalPid = $Q;");
+    let (alone, _) = ranks(&alone);
+    assert!(alone.contains(&"rank 9: process 7 9".to_owned()), "only it drives a device: {alone:?}");
+    assert!(alone.contains(&"process 5 -".to_owned()), "{alone:?}");
+}
+
+#[test]
+fn a_device_is_known_by_what_the_export_says_of_each_process() {
+    let devices = |sql: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let source = two_processes(dir.path(), sql);
+        let groups = source.definitions().location_groups.iter();
+        let of: Vec<String> =
+            groups.filter_map(|group| group.device.as_ref().map(|it| it.to_string())).collect();
+        (of, source.definitions().shared_devices().len())
+    };
+    let numbers =
+        "CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT);
+                   INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES";
+    let list = |of: &[&str]| of.iter().map(|&it| it.to_owned()).collect::<Vec<_>>();
+    assert_eq!(devices(""), (list(&[]), 0), "device 0 of each may be any of two");
+    assert_eq!(
+        devices("DELETE FROM TARGET_INFO_GPU WHERE id = 1;"),
+        (list(&["aa-01", "aa-01"]), 1),
+        "the only one"
+    );
+    let own = format!("{numbers} (0, 0, 5, ''), (1, 0, 7, '');");
+    assert_eq!(devices(&own), (list(&["aa-01", "aa-02"]), 0));
+    let shared = format!("{numbers} (1, 0, 5, 'aa-02'), (1, 0, 7, 'aa-02');");
+    assert_eq!(devices(&shared), (list(&["aa-02", "aa-02"]), 1));
+    let parts = format!("{numbers} (1, 0, 5, 'part-1'), (1, 0, 7, 'part-2');");
+    assert_eq!(devices(&parts), (list(&["part-1", "part-2"]), 0), "parts of one device");
+}
+
+#[test]
 fn ranges_that_overlap_get_locations_of_their_own() {
     let dir = tempfile::tempdir().unwrap();
     let path = made(
@@ -283,7 +411,7 @@ fn rows_that_do_not_fit_in_memory_come_back_the_same() {
         for &(place, row) in &rows {
             partition.push(place, row).unwrap();
         }
-        partition.finish(3).unwrap()
+        partition.finish(&[None; 3]).unwrap()
     };
     let (in_memory, spilled) = (store(usize::MAX), store(700));
     assert!(in_memory.spill.is_none() && spilled.spill.is_some());

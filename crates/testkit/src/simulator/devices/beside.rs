@@ -1,7 +1,7 @@
 //! What lies beside waiting, waits in collectives, and the events of streams: all from the operations of a run.
 
-use super::DeviceWait;
 use super::machine::{Machine, Operation, SOON};
+use super::{DeviceWait, SimulatedProcess};
 use crate::{ToyEvent, ToyPayload};
 use ouzel_model::{
     Collective, CollectiveOp, CollectiveRoot, CommId, LinkEnd, LocationGroup, LocationGroupId,
@@ -38,7 +38,10 @@ pub(super) fn sums(machine: &Machine<'_>) -> Sums {
 }
 
 fn add_idle(machine: &Machine<'_>, sums: &mut Sums) {
-    let device = |it: &Operation| (it.process, machine.processes[it.process].streams[it.stream]);
+    let device = |it: &Operation| {
+        let first = (0..machine.processes.len()).find(|&of| machine.shares(of, it.process));
+        (first.unwrap_or(it.process), machine.processes[it.process].streams[it.stream])
+    };
     let devices: BTreeSet<(usize, usize)> = machine.operations.iter().map(device).collect();
     for of in devices {
         let kernels: Vec<&Operation> =
@@ -52,7 +55,8 @@ fn add_idle(machine: &Machine<'_>, sums: &mut Sums) {
                 continue;
             }
             // What begins here has ended the gap.
-            let next = kernels.iter().filter(|it| range(it).0 == now).min_by_key(|it| it.stream);
+            let next =
+                kernels.iter().filter(|it| range(it).0 == now).min_by_key(|it| (it.process, it.stream));
             if let Some(it) = next.filter(|_| 0 < n_idle) {
                 let key = ("device_idle", format!("{}.{}", it.process, it.thread), it.code.clone());
                 *sums.entry(key).or_default() += n_idle;
@@ -65,11 +69,11 @@ fn add_idle(machine: &Machine<'_>, sums: &mut Sums) {
 impl Machine<'_> {
     /// Whether another stream of the device runs an operation that ends before one begins.
     fn is_held_up(&self, it: &Operation, now: u64) -> bool {
-        let devices = &self.processes[it.process].streams;
+        let device = |it: &Operation| self.processes[it.process].streams[it.stream];
         self.operations.iter().any(|other| {
-            let is_other = other.process == it.process
-                && other.stream != it.stream
-                && devices[other.stream] == devices[it.stream];
+            let is_other = self.shares(other.process, it.process)
+                && (other.process, other.stream) != (it.process, it.stream)
+                && device(other) == device(it);
             let (begin, end) = range(other);
             is_other && begin <= now && now < end && end <= range(it).0
         })
@@ -136,14 +140,17 @@ impl Machine<'_> {
 
     /// Gives each device but the first of a process a context of its own.
     pub(super) fn add_devices(&mut self, process: usize, first: LocationId) {
-        let devices = &self.processes[process].streams;
+        let SimulatedProcess { streams: devices, shares, .. } = &self.processes[process];
         let definitions = self.trace.definitions_mut();
         let context = definitions.locations[first.index()].group;
+        let physical = |device: usize| shares.then(|| Arc::from(format!("device {device}")));
+        definitions.location_groups[context.index()].device = physical(0);
         for device in 1..=devices.iter().copied().max().unwrap_or(0) {
             let of_first = definitions.location_groups[context.index()].clone();
             let name = Arc::from(format!("Context {device} of rank {process}"));
             let kind = LocationGroupKind::Accelerator;
-            definitions.location_groups.push(LocationGroup { name, kind, ..of_first });
+            let of_device = LocationGroup { name, kind, device: physical(device), ..of_first };
+            definitions.location_groups.push(of_device);
             let group = LocationGroupId::from_index(definitions.location_groups.len() - 1);
             let of_device = devices.iter().enumerate().filter(|(_, it)| **it == device);
             for (stream, _) in of_device {

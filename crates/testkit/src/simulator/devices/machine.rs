@@ -241,8 +241,16 @@ impl<'a> Machine<'a> {
     }
 
     fn running(&self, process: usize, device: usize) -> impl Iterator<Item = usize> {
-        let of_device = self.processes[process].streams.iter().map(move |it| *it == device);
-        self.streams[process].iter().zip(of_device).filter_map(|(it, is_of)| it.running.filter(|_| is_of))
+        let of_process = move |of: usize| {
+            let of_device = self.processes[of].streams.iter().map(move |it| *it == device);
+            self.streams[of].iter().zip(of_device).filter_map(|(it, is_of)| it.running.filter(|_| is_of))
+        };
+        (0..self.processes.len()).filter(move |&of| self.shares(process, of)).flat_map(of_process)
+    }
+
+    /// Whether two processes use the same devices.
+    pub(super) fn shares(&self, one: usize, other: usize) -> bool {
+        one == other || (self.processes[one].shares && self.processes[other].shares)
     }
 
     fn begin(&mut self, it: usize) {

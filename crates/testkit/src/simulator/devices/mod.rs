@@ -2,7 +2,8 @@
 //!
 //! A process is a list of threads, each with its [`HostStep`]s, and devices with streams. In every tick, streams go on
 //! first, then threads. A thread begins a step only in ticks that are its own, so that no two of a process enter calls
-//! at one time. A device runs so many operations at once as it has [`slots`](SimulatedProcess::slots).
+//! at one time. A device runs so many operations at once as it has [`slots`](SimulatedProcess::slots), whichever of the
+//! processes that [share](SimulatedProcess::shares) it launched them.
 //!
 //! - **A thread waits** in a tick in which it is in a call and something that the call needs is not done: what was put
 //!   into the stream, the streams of the device, or the stream before the event. It waits for the operation that is done
@@ -84,6 +85,8 @@ pub struct SimulatedProcess {
     pub streams: Vec<usize>,
     /// How many operations a device runs at once.
     pub slots: usize,
+    /// Whether its devices are those of the other processes that share theirs.
+    pub shares: bool,
 }
 
 /// What the trace records beside calls and operations.

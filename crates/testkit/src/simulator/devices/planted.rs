@@ -24,7 +24,7 @@ fn kernel(stream: usize, name: &'static str, ticks: u64) -> HostStep {
 fn process(step: &[HostStep], streams: usize) -> SimulatedProcess {
     let mut steps: Vec<HostStep> = (0..N_STEPS).flat_map(|_| step.iter().copied()).collect();
     steps.push(HostStep::AwaitDevice(0));
-    SimulatedProcess { threads: vec![steps], streams: vec![0; streams], slots: 2 }
+    SimulatedProcess { threads: vec![steps], streams: vec![0; streams], slots: 2, shares: false }
 }
 
 /// One for each cause.
@@ -108,7 +108,7 @@ fn process_after(steps: &[HostStep]) -> SimulatedProcess {
 fn process_of_one(ticks: u64) -> SimulatedProcess {
     let launch = HostStep::Launch { stream: 0, name: "tiny", ticks, call: 8, delay: 8 };
     let steps = vec![launch, HostStep::AwaitDevice(0)];
-    SimulatedProcess { threads: vec![steps], streams: vec![0], slots: 2 }
+    SimulatedProcess { threads: vec![steps], streams: vec![0], slots: 2, shares: false }
 }
 
 /// The host of one rank is late, so that its device comes late to collectives.

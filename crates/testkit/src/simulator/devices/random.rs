@@ -15,12 +15,14 @@ pub enum DeviceFeatures {
 }
 
 /// Processes made from a seed: equal seeds give equal ones. One to three processes of one or two threads use up to
-/// four streams of up to two devices.
+/// four streams of up to two devices; in every fourth run, processes share these.
 pub fn random_devices(seed: u64, features: DeviceFeatures) -> Vec<SimulatedProcess> {
     let mut rng = Rng::new(seed);
     let has_all = features == DeviceFeatures::All;
     let n_processes = 1 + rng.below(3);
-    let n_collectives = if has_all { rng.below(4) } else { 0 };
+    // Parts of a collective that share a device may wait for each other for ever.
+    let shares = has_all && seed % 4 == 3;
+    let n_collectives = if has_all && !shares { rng.below(4) } else { 0 };
     let process = |rng: &mut Rng| {
         let n_streams = if has_all { 1 + rng.below(4) } else { 1 };
         let n_devices = if has_all { 1 + rng.below(2).min(n_streams - 1) } else { 1 };
@@ -35,7 +37,7 @@ pub fn random_devices(seed: u64, features: DeviceFeatures) -> Vec<SimulatedProce
         }
         // Of a process whose devices do nothing it is not known whether they were recorded.
         threads[0].insert(0, random_launch(rng, 0));
-        SimulatedProcess { threads, streams, slots }
+        SimulatedProcess { threads, streams, slots, shares }
     };
     (0..n_processes).map(|_| process(&mut rng)).collect()
 }
