@@ -59,13 +59,24 @@ fn an_end_by_a_closed_pipe_is_no_loss() {
 #[test]
 fn an_end_by_a_signal_of_another_process_is_no_loss() {
     let Some(shop) = Workshop::open() else { return };
-    if !has_programs(&["bash", "sleep"]) {
+    if !has_programs(&["python3"]) {
         return;
     }
     let choices = Choices { with_io: true, ..Choices::default() };
-    let helper = "while :; do echo busy; done > out & sleep 0.5; kill $!; wait $!; echo $?";
-    let output = shop.run_with(Path::new("bash"), "run", &["-c", helper], &choices);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "143\n", "{output:?}");
+    let program = "\
+import multiprocessing, time
+def work():
+    while True:
+        open('/dev/null').close()
+worker = multiprocessing.Process(target=work)
+worker.start()
+time.sleep(0.5)
+worker.terminate()
+worker.join()
+print(worker.exitcode)
+";
+    let output = shop.run_with(Path::new("python3"), "run", &["-c", program], &choices);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "-15\n", "{output:?}");
     let finished = shop.finish("run");
     let notices: Vec<_> = finished.archives.iter().flat_map(|archive| archive.notices.iter()).collect();
     assert!(notices.iter().all(|notice| !notice.is_loss), "{notices:?}");
