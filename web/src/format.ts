@@ -69,3 +69,8 @@ export function ticks(a: number, b: number, n: number): { step: number; at: numb
   for (let i = Math.ceil(a / step); i * step <= b; i += 1) at.push(i * step);
   return { step, at };
 }
+
+/** What a marker says, with what wrote it. */
+export function inWords({ name, text }: { name: string; text: string }): string {
+  return name !== "" && text !== "" ? `${name}: ${text}` : name + text;
+}

@@ -7,7 +7,7 @@
 use super::{ConvertError, Outcome, failed, listed};
 use ouzel::engine::Listed;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
-use ouzel::model::NoticeCode;
+use ouzel::model::{Marker, NoticeCode};
 use ouzel::{Options, Trace};
 use ouzel_answers::Written;
 use ouzel_files::Inputs;
@@ -20,8 +20,13 @@ use std::{fs, io};
 pub(crate) fn write(trace: &Trace, options: &Options<'_>, place: Place) -> Result<Outcome, ConvertError> {
     let in_work = place.folder.begin()?;
     let archive = ModelArchive::create(in_work.path(), &place.name, trace.definitions())?;
-    let Listed { sink, outcome, report, .. } = listed(trace, options, archive)?;
+    let Listed { mut sink, outcome, report, .. } = listed(trace, options, archive)?;
     outcome?;
+    let (from_ns, to_ns) = options.filter.time_ns.unwrap_or((0, u64::MAX));
+    let is_selected =
+        |marker: &&Marker| (from_ns..=to_ns).contains(&trace.definitions().clock.ns_from_ticks(marker.time));
+    let markers: Vec<Marker> = trace.source().markers().iter().filter(is_selected).cloned().collect();
+    sink.mark(&markers)?;
     let unsynchronised = report.notices.iter().any(|n| n.code == NoticeCode::ClocksUnsynchronised);
     let clocks = if unsynchronised { Clocks::Unsynchronised } else { Clocks::Synchronised };
     let Finished { n_events, notices: unsaid } = sink.finish(clocks)?;

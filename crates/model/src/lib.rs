@@ -24,6 +24,7 @@ mod filter;
 mod ids;
 mod launch_shape;
 mod locations;
+mod markers;
 mod metrics;
 mod mpi_names;
 mod near;
@@ -66,6 +67,7 @@ pub use ids::{
 };
 pub use launch_shape::{LaunchShape, NoLaunchShape};
 pub use locations::{Location, LocationGroup, LocationGroupKind, LocationKind};
+pub use markers::Marker;
 pub use metrics::{Metric, MetricMode, MetricValueType};
 pub use mpi_names::mpi_function;
 pub use near::{did_you_mean, near_names};

@@ -1,6 +1,6 @@
 //! What a format offers: locations that can be opened and read, chunk by chunk.
 
-use crate::{ChunkBuffer, Content, Definitions, LocationId, Needs, Notice, ReadError, TimeRange};
+use crate::{ChunkBuffer, Content, Definitions, LocationId, Marker, Needs, Notice, ReadError, TimeRange};
 
 /// An opened trace of some format.
 pub trait TraceSource: Send + Sync {
@@ -26,6 +26,11 @@ pub trait TraceSource: Send + Sync {
     fn completes_calls(&self, location: LocationId) -> bool {
         let _ = location;
         false
+    }
+
+    /// Remarks that tools wrote beside the events, by time.
+    fn markers(&self) -> &[Marker] {
+        &[]
     }
 
     /// Why the trace holds nothing of this kind, as part of a sentence ("HPCToolkit records no messages"); `None` if

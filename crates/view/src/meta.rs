@@ -2,7 +2,7 @@
 
 use crate::run::Run;
 use ouzel::analyses::semantics::{Category, Class, Family, Semantics};
-use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Region, RegionId};
+use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Marker, Region, RegionId, Ticks};
 use ouzel_plot::colour::{self, Colour};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -134,6 +134,7 @@ pub(crate) fn of_timeline(
         "time_ns": time_ns,
         "n_locations": rows.locations.len(),
         "locations": locations(definitions, rows),
+        "markers": markers(trace, rows),
         "regions": regions,
         "categories": categories(),
         "tiles": tiles,
@@ -155,6 +156,33 @@ fn locations(definitions: &Definitions, rows: &Rows) -> Value {
         "kind": of_rows().map(|location| kind(location.kind)).collect::<Vec<_>>(),
         "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
     })
+}
+
+/// The markers of the rows and of the whole run, by time.
+fn markers(trace: &ouzel::Trace, rows: &Rows) -> Vec<Value> {
+    let markers = trace.source().markers();
+    if markers.is_empty() {
+        return Vec::new();
+    }
+    let row_of: BTreeMap<LocationId, usize> =
+        rows.locations.iter().zip(0..).map(|(&id, row)| (id, row)).collect();
+    let ns = |ticks| trace.definitions().clock.ns_from_ticks(ticks);
+    let marker = |marker: &Marker| {
+        let row = match marker.location {
+            Some(location) => Some(*row_of.get(&location)?),
+            None => None,
+        };
+        let end = Ticks(marker.time.0.saturating_add(marker.length.0));
+        let names = [&*marker.group, &*marker.category].into_iter().filter(|name| !name.is_empty());
+        Some(json!({
+            "time_ns": [ns(marker.time), ns(end)],
+            "row": row,
+            "name": names.collect::<Vec<_>>().join(": "),
+            "text": &*marker.text,
+            "level": marker.level,
+        }))
+    };
+    markers.iter().filter_map(marker).collect()
 }
 
 /// The document about a run; `tiles` is what is known of them, `end_ns` the end of the run as far as known.
@@ -217,6 +245,7 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
         "n_locations": definitions.locations.len(),
         "n_events": n_events,
         "locations": locations(definitions, rows),
+        "markers": markers(trace, rows),
         "regions": regions,
         "abilities": {
             "messages": has_ranks, "collectives": has_ranks,

@@ -30,6 +30,9 @@ export interface ClusterOrder {
   representative: number;
 }
 
+/** A remark on a stretch of time, of one row or of the whole run. */
+export interface Marker { time_ns: [Ns, Ns]; row: number | null; name: string; text: string; level: "low" | "medium" | "high" | null }
+
 export interface Meta {
   version: string;
   name: string;
@@ -40,6 +43,8 @@ export interface Meta {
   /** As far as the trace declares them. */
   n_events?: number;
   locations: Location[];
+  /** By time. */
+  markers?: Marker[];
   regions: Region[];
   categories: Category[];
   /** `floor`: finer levels than this are not to be had. */

@@ -1,5 +1,5 @@
-import { bytes, count, duration, percent, quantity, unbroken } from "../format.ts";
-import type { Finding, Report, Segment } from "../data/types.ts";
+import { bytes, count, duration, inWords, percent, quantity, unbroken } from "../format.ts";
+import type { Finding, Marker, Report, Segment } from "../data/types.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import { REPORT_BYTES, type Store } from "../state/store.ts";
 
@@ -53,6 +53,7 @@ export function Guide() {
         </ol>
       )}
       {0 < segments.length && <Segments segments={segments} />}
+      <Markers />
       {0 < notices.length && (
         <details class="notices" open>
           <summary>Notices</summary>
@@ -114,6 +115,37 @@ function FindingCard({ finding, index, report }: { finding: Finding; index: numb
         </div>
       )}
     </li>
+  );
+}
+
+/** Markers in the list, at most. All are in the timeline. */
+const MARKERS_MAX = 200;
+
+/** What tools remarked in the trace. A click shows the time around it. */
+function Markers() {
+  const store = useStore();
+  const markers = store.meta.markers ?? [];
+  if (markers.length === 0) return null;
+  const show = ({ time_ns: [a, b], row }: Marker) => {
+    const margin = Math.max(0.02 * store.end, b - a);
+    const rank = row === null ? null : (store.meta.locations[row]?.rank ?? null);
+    store.go({ time_ns: [Math.max(0, Math.round(a - margin)), Math.min(store.end, Math.round(b + margin))], ranks: rank === null ? null : `${rank}`, findings_index: null, brush_ns: null }, true);
+  };
+  return (
+    <details class="segments markers" open>
+      <summary>Markers</summary>
+      <ul>
+        {markers.slice(0, MARKERS_MAX).map((marker, i) => (
+          <li key={i}>
+            <button onClick={() => show(marker)}>
+              <span class="gain">{duration(marker.time_ns[0], 4)}</span>
+              <span class="title">{inWords(marker)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {MARKERS_MAX < markers.length && <p class="faint pad">{`${count(markers.length - MARKERS_MAX)} more are in the timeline.`}</p>}
+    </details>
   );
 }
 

@@ -1,6 +1,6 @@
 import { css } from "../colour/oklch.ts";
 import { duration, instant, ticks } from "../format.ts";
-import type { Collective } from "../data/types.ts";
+import type { Collective, Marker } from "../data/types.ts";
 import type { Range } from "../state/state.ts";
 import type { TimelineView } from "./view.ts";
 
@@ -58,6 +58,7 @@ export function drawOverlay(canvas: HTMLCanvasElement, view: TimelineView, marks
   drawDimmed(context, view, inks, top, width);
   drawFlow(context, view, marks, inks, top);
   drawWaits(context, view, marks, inks, top);
+  drawMarkers(context, view, inks, top, height);
   drawSelection(context, view, marks, inks, top, height);
   context.restore();
   drawPointer(context, view, marks, inks, top, height);
@@ -235,6 +236,37 @@ function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks:
     context.setLineDash([]);
     context.lineWidth = 1;
   }
+}
+
+/** Markers of the whole run from top to bottom, those of a row in it: a line with a flag, and the stretch that they are about. */
+function drawMarkers(context: CanvasRenderingContext2D, view: TimelineView, inks: Inks, top: number, height: number): void {
+  const rows = new Map(view.rows.map((row) => [row.row, row]));
+  // Of those that share a pixel, the first.
+  const drawnTo = new Map<number | null, number>();
+  context.fillStyle = inks.accent;
+  for (const { time_ns, row } of view.store.meta.markers ?? []) {
+    const place = row === null ? null : rows.get(row);
+    const [x, end] = time_ns.map((time) => view.xOf(time)) as Range;
+    if (place === undefined || end < 0 || view.width < x || Math.round(x) === drawnTo.get(row)) continue;
+    drawnTo.set(row, Math.round(x));
+    const [y, tall] = place === null ? [top, height - top] : [top + place.y - view.scroll.peek(), place.height];
+    context.globalAlpha = 0.12;
+    context.fillRect(GUTTER + x, y, end - x, tall);
+    context.globalAlpha = 1;
+    context.fillRect(GUTTER + Math.round(x), y, 1, tall);
+    const flag = Math.min(7, tall);
+    context.beginPath();
+    context.moveTo(GUTTER + Math.round(x), y);
+    context.lineTo(GUTTER + Math.round(x) + flag, y + flag / 2);
+    context.lineTo(GUTTER + Math.round(x), y + flag);
+    context.fill();
+  }
+}
+
+/** The markers at a place of the picture: those in whose stretch it is, and those a few pixels off. */
+export function markersAt(view: TimelineView, row: number, x: number): Marker[] {
+  const near = ({ time_ns: [from, to], row: own }: Marker) => (own === null || own === row) && view.xOf(from) - 4 <= x && x <= view.xOf(to) + 7;
+  return (view.store.meta.markers ?? []).filter(near);
 }
 
 function drawSelection(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number, height: number): void {

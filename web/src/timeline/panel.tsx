@@ -1,11 +1,11 @@
 import { effect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { NOTHING } from "../data/paths.ts";
-import { duration, exactNs, percent } from "../format.ts";
+import { duration, exactNs, inWords, percent } from "../format.ts";
 import { formatRanks } from "../ranks.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import type { Range } from "../state/state.ts";
-import { drawOverlay, GUTTER, ITERATIONS, NO_MARKS, RULER, type Marks, type Wait } from "./overlay.ts";
+import { drawOverlay, GUTTER, ITERATIONS, markersAt, NO_MARKS, RULER, type Marks, type Wait } from "./overlay.ts";
 import { TimelineView } from "./view.ts";
 import { Flame } from "./flame.tsx";
 import { Second } from "./second.tsx";
@@ -253,6 +253,7 @@ function Tooltip({ view, pointer, waits }: { view: TimelineView; pointer: { x: n
         ))}
       </div>
       {wait && <div class="wait">{wait.class.replaceAll("_", " ")}{wait.certain ? "" : " (possible)"}: {duration(wait.to - wait.from)}{wait.culprit && `, for rank ${wait.culprit.rank} in ${wait.culprit.call_path.at(-1) ?? ""}`}</div>}
+      {markersAt(view, row.row, pointer.x - GUTTER).slice(0, 3).map((marker, i) => <div key={i} class="marker">{inWords(marker)}</div>)}
       <div class="faint">{exactNs(pixel.time_ns[0])} + {duration(pixel.time_ns[1] - pixel.time_ns[0])} a pixel</div>
     </div>
   );

@@ -2,16 +2,16 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use crate::archives::assert_reference_reads;
-use crate::run::Scratch;
+use crate::run::{Scratch, ran};
 use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::{Clocks, Finished, ModelArchive};
 use ouzel::model::{
     CartDimension, CartMembers, CartTopology, ChunkBuffer, Clock, Collective, CollectiveOp, CollectiveRoot,
-    CommId, CommRank, Communicator, Definitions, EventKind, EventSink, LocationId, LocationKind, LockUse,
-    MetricId, MetricMode, MetricValueType, Needs, Paradigm, ParameterId, ParameterValue, RankGroupId,
-    ReadPlan, RegionId, Request, RequestEvent, RmaAccess, RmaAtomicKind, RmaCollective, RmaLock, RmaLockMode,
-    RmaOperationId, RmaStep, RmaSyncKind, RmaSyncLevel, RmaWindow, RmaWindowId, TaskId, ThreadLife,
-    ThreadStep, Ticks, TraceSource, WorldRank,
+    CommId, CommRank, Communicator, Definitions, EventKind, EventSink, Level, LocationId, LocationKind,
+    LockUse, Marker, MetricId, MetricMode, MetricValueType, Needs, Paradigm, ParameterId, ParameterValue,
+    RankGroupId, ReadPlan, RegionId, Request, RequestEvent, RmaAccess, RmaAtomicKind, RmaCollective, RmaLock,
+    RmaLockMode, RmaOperationId, RmaStep, RmaSyncKind, RmaSyncLevel, RmaWindow, RmaWindowId, TaskId,
+    ThreadLife, ThreadStep, Ticks, TraceSource, WorldRank,
 };
 use ouzel_testkit::{Faults, RandomTrace, ToyEvent, ToyPayload, ToyTrace};
 use std::path::Path;
@@ -19,6 +19,10 @@ use std::sync::Arc;
 
 /// Writes all of a nested trace.
 pub fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
+    write_with(trace, &[], dir, clocks)
+}
+
+fn write_with(trace: &ToyTrace, markers: &[Marker], dir: &Path, clocks: Clocks) -> Finished {
     let definitions = trace.definitions();
     let mut archive = ModelArchive::create(dir, "traces", definitions).unwrap();
     let plan = ReadPlan::all(Needs::ALL_EVENTS);
@@ -36,6 +40,7 @@ pub fn write(trace: &ToyTrace, dir: &Path, clocks: Clocks) -> Finished {
         }
         archive.end().unwrap();
     }
+    archive.mark(markers).unwrap();
     archive.finish(clocks).unwrap()
 }
 
@@ -449,4 +454,37 @@ fn metric_classes_tell_when_they_were_read() {
     for (class, expected) in classes.iter().zip(expected) {
         assert!(class.contains(expected), "{class} is not {expected}");
     }
+}
+
+#[test]
+fn markers_are_read_back() {
+    let trace = ToyTrace::new("0: enter a @5, leave @50\n1: enter a @7, leave @60");
+    let marker = |time, length, category: &str, level, location, text: &str| Marker {
+        time: Ticks(time),
+        length: Ticks(length),
+        group: Arc::from("by hand"),
+        category: Arc::from(category),
+        level,
+        location,
+        text: Arc::from(text),
+    };
+    let markers = [
+        marker(5, 0, "begin", None, None, ""),
+        marker(9, 20, "slow", Some(Level::High), Some(LocationId(1)), "Größe <b>1</b>"),
+        marker(30, 1, "slow", Some(Level::Low), Some(LocationId(0)), "less so"),
+        marker(40, 0, "slow", Some(Level::High), None, "all of them"),
+    ];
+    let scratch = Scratch::new("markers");
+    write_with(&trace, &markers, &scratch.0, Clocks::Synchronised);
+    assert_reference_reads(&scratch.0);
+    let source = Otf2Source::open(&scratch.0).unwrap();
+    assert_eq!(source.markers(), markers);
+    assert!(source.notices().is_empty(), "{:?}", source.notices());
+    // And by a conversion of that archive, but for what is not selected.
+    let anchor = scratch.0.join("traces.otf2");
+    let out = scratch.0.join("part");
+    let (anchor, out) = (anchor.to_str().unwrap(), out.to_str().unwrap());
+    let converted = ran(&["convert", anchor, out, "--to", "otf2", "--time", "8ns..35ns"]);
+    assert_eq!(converted.code, Some(0), "{}", converted.err);
+    assert_eq!(Otf2Source::open(Path::new(out)).unwrap().markers(), &markers[1..3]);
 }

@@ -13,6 +13,7 @@ mod definitions;
 mod evidence;
 #[cfg(test)]
 mod io_tests;
+mod markers;
 pub mod model_archive;
 mod notices;
 pub mod print;
@@ -27,7 +28,7 @@ mod threads;
 use crate::reader::{Format, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{
-    ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Needs, Notice, Provenance,
+    ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Marker, Needs, Notice, Provenance,
     ReadError, ReadPlan, TraceSource,
 };
 use ouzel_otf2::remark::{BESIDE_CALLS, SAMPLES_PROPERTY};
@@ -44,6 +45,7 @@ pub struct Otf2Source {
     definitions: Definitions,
     refs: GlobalRefs,
     notices: Vec<Notice>,
+    markers: Vec<Marker>,
     n_processes: usize,
     /// For each location whether it holds nothing but samples, once asked.
     sampled: Vec<OnceLock<bool>>,
@@ -108,9 +110,11 @@ impl Otf2Source {
         all.extend(notices);
         all.extend(notices::set_aside(&archive));
         all.extend(notices::of_recording(&archive));
+        let (markers, notice) = markers::read(&archive, &definitions);
+        all.extend(notice);
         let n_processes = definitions.processes().len();
         let sampled = vec![OnceLock::new(); definitions.locations.len()];
-        Otf2Source { archive, definitions, refs, notices: all, n_processes, sampled }
+        Otf2Source { archive, definitions, refs, notices: all, markers, n_processes, sampled }
     }
 
     /// Whether the location has samples and no call. Reads to its first call: archives do not say.
@@ -163,6 +167,10 @@ impl TraceSource for Otf2Source {
 
     fn notices(&self) -> &[Notice] {
         &self.notices
+    }
+
+    fn markers(&self) -> &[Marker] {
+        &self.markers
     }
 
     fn location_bytes(&self, location: LocationId) -> u64 {

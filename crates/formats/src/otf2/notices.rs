@@ -65,18 +65,6 @@ pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
     };
     say(u64::from(archive.anchor().n_snapshots), "snapshots of the state between events");
     say(u64::from(archive.anchor().n_thumbnails), "thumbnails");
-    match archive.markers(&mut |_| {}) {
-        Ok(n) => say(n, "records of markers"),
-        Err(error) => notices.push(
-            Notice::new(
-                Level::Medium,
-                NoticeCode::DamagedDefinitions,
-                format!("markers end early: {}", error.kind),
-            )
-            .in_file(error.file)
-            .at(error.offset),
-        ),
-    }
     notices
 }
 

@@ -12,7 +12,7 @@ use super::local_definitions::LocalDefinitionWriter;
 use super::options::WriteOptions;
 use crate::anchor::{ANCHOR_FORMAT, Anchor};
 use crate::records::definition::ClockProperties;
-use crate::records::{Definition, Text, definition};
+use crate::records::{Definition, MarkerRecord, Text, definition};
 use crate::wire::EncodeError;
 
 /// Form of the files besides the anchor.
@@ -30,6 +30,8 @@ pub struct ArchiveWriter {
     locations_dir: PathBuf,
     options: WriteOptions,
     definitions: ChunkFile,
+    /// The marker file, if there is one.
+    markers: Option<ChunkFile>,
     n_definitions: u64,
     strings: BTreeMap<Box<[u8]>, u32>,
     next_string: u32,
@@ -65,6 +67,7 @@ impl ArchiveWriter {
         let definitions_path = dir.join(format!("{name}.def")).into();
         Ok(ArchiveWriter {
             definitions: ChunkFile::new(definitions_path, options.definition_chunk_bytes, options.endian)?,
+            markers: None,
             path,
             locations_dir,
             options,
@@ -103,6 +106,22 @@ impl ArchiveWriter {
         self.definitions.append(0, |buffer, _| definition.encode(buffer))?;
         self.n_definitions += 1;
         Ok(())
+    }
+
+    /// Writes a record of the marker file, which the first one begins. The kinds of markers come before their markers.
+    ///
+    /// # Errors
+    /// [`WriteErrorKind::Encode`], [`WriteErrorKind::RecordTooLarge`], [`WriteErrorKind::Io`].
+    pub fn mark<'m>(&mut self, record: impl Into<MarkerRecord<'m>>) -> Result<(), WriteError> {
+        let markers = match &mut self.markers {
+            Some(markers) => markers,
+            none => {
+                let path = self.path.with_extension("marker").into();
+                none.insert(ChunkFile::new(path, self.options.definition_chunk_bytes, self.options.endian)?)
+            }
+        };
+        let record = record.into();
+        markers.append(0, |buffer, _| record.encode(buffer))
     }
 
     /// The id of a text, which is defined now if it was not before.
@@ -190,6 +209,9 @@ impl ArchiveWriter {
         self.write_missing_files()?;
         self.check(&self.ledger.pages()).map_err(|kind| WriteError::new(&self.path, kind))?;
         self.definitions.finish()?;
+        if let Some(markers) = &mut self.markers {
+            markers.finish()?;
+        }
         let anchor = Anchor {
             endian: self.options.endian,
             anchor_format: ANCHOR_FORMAT,

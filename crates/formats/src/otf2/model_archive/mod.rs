@@ -21,11 +21,14 @@ pub use ouzel_otf2::write::WriteError;
 use super::communicators::UNKNOWN_COMM;
 use classes::Classes;
 use events::{LocationEvents, Unsaid};
-use ouzel_model::{Definitions, EventChunk, EventSink, Level, LocationId, Needs, Notice, NoticeCode};
-use ouzel_otf2::records::enums::ParameterType;
+use ouzel_model::{Definitions, EventChunk, EventSink, Level, LocationId, Marker, Needs, Notice, NoticeCode};
+use ouzel_otf2::records::Text;
+use ouzel_otf2::records::enums::{MarkerScope, MarkerSeverity, ParameterType};
 use ouzel_otf2::records::local::ClockOffset;
+use ouzel_otf2::records::marker::DefMarker;
 use ouzel_otf2::write::{ArchiveWriter, EventSummary, WriteOptions};
 use refs::Refs;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -104,6 +107,42 @@ impl ModelArchive {
         })
     }
 
+    /// Writes these markers, but for those of locations without events.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn mark(&mut self, markers: &[Marker]) -> Result<(), WriteError> {
+        let mut kinds: BTreeMap<(&str, &str, Option<Level>), u32> = BTreeMap::new();
+        for marker in markers {
+            let (scope, scope_ref) = match marker.location {
+                Some(location) if !self.written.contains_key(&location) => continue,
+                Some(location) => (MarkerScope::Location, self.location_refs[location.index()]),
+                None => (MarkerScope::Global, 0),
+            };
+            let next = kinds.len() as u32;
+            let id = match kinds.entry((&marker.group, &marker.category, marker.level)) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(new) => {
+                    let severity = marker.level.map_or(MarkerSeverity::None, severity);
+                    let (group, category) = (without_zero(&marker.group), without_zero(&marker.category));
+                    let (group, category) = (Text::from(&*group), Text::from(&*category));
+                    self.archive.mark(DefMarker { id: next, group, category, severity })?;
+                    *new.insert(next)
+                }
+            };
+            let text = without_zero(&marker.text);
+            self.archive.mark(ouzel_otf2::records::marker::Marker {
+                time: marker.time.0.saturating_add(self.definitions.clock.offset_ticks),
+                duration: marker.length.0,
+                marker: id,
+                scope,
+                scope_ref,
+                text: Text::from(&*text),
+            })?;
+        }
+        Ok(())
+    }
+
     /// Writes the definitions and the anchor.
     ///
     /// # Errors
@@ -162,6 +201,14 @@ impl EventSink for ModelArchive {
         events.settle_classes(None, &mut self.classes);
         self.written.insert(events.location, events.writer.finish()?);
         Ok(())
+    }
+}
+
+fn severity(level: Level) -> MarkerSeverity {
+    match level {
+        Level::Low => MarkerSeverity::Low,
+        Level::Medium => MarkerSeverity::Medium,
+        Level::High => MarkerSeverity::High,
     }
 }
 
