@@ -213,6 +213,8 @@ class AcceleratorsCard(TypedDict):
 
     n_devices: int
     """Devices that run anything."""
+    n_shared: int
+    """Those of them that several processes drive."""
     span_ns: int
     """From the first operation of each device to its last."""
     busy_ns: int

@@ -476,7 +476,7 @@ fn markers_are_read_back() {
     ];
     let scratch = Scratch::new("markers");
     write_with(&trace, &markers, &scratch.0, Clocks::Synchronised);
-    assert_reference_reads(&scratch.0);
+    assert_reference_reads(&scratch.0.join("traces.otf2"));
     let source = Otf2Source::open(&scratch.0).unwrap();
     assert_eq!(source.markers(), markers);
     assert!(source.notices().is_empty(), "{:?}", source.notices());

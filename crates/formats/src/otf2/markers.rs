@@ -48,7 +48,6 @@ pub(super) fn read(archive: &Archive, definitions: &Definitions) -> (Vec<Marker>
                 text: Arc::from(&*marker.text.to_string_lossy()),
             });
         }
-        _ => {}
     });
     markers.sort_by_key(|marker| (marker.time, marker.length));
     let notice = match visited {
