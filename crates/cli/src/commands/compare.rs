@@ -10,7 +10,8 @@ use crate::commands::profile::metrics;
 use crate::exit::Outcome;
 use crate::session::{Session, taken};
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{self, Page};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use anyhow::{Context, bail};
@@ -197,7 +198,7 @@ fn what_changed(page: &mut Page, output: &MultiRunOutput, efficiencies: &Efficie
         };
         let text = format!(
             "{}: {} per process with {}, {ideal}{iterations}",
-            page::call_path(&growth.call_path, page.text_width().saturating_sub(4)),
+            call_path(&growth.call_path, page.text_width().saturating_sub(4)),
             units::time(growth.mean_ns),
             units::counted(run.n_processes, "process", "processes"),
         );
@@ -301,7 +302,7 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
     let n_shown = args.top.n_shown(output.rows.len());
     let shown: &[PlaceRow] = &output.rows[..n_shown];
     let (title, width) = if args.call_paths { ("call path", PATH_WIDTH) } else { ("region", usize::MAX) };
-    let names = shown.iter().map(|row| page::call_path(&row.place, width));
+    let names = shown.iter().map(|row| call_path(&row.place, width));
     let mut grid = Grid::default().with(GridColumn::text(title, names).painted(Paint::Name).shortened());
     for i in 0..runs.len() {
         let shown_as = if args.metric.metric.is_some() { units::count } else { units::time };

@@ -128,9 +128,9 @@ fn write_page(session: &Session<'_>, path: &PathProfile, args: &CriticalPathArgs
     let launches = path.rows.iter().any(|row| Ticks(0) < row.time.launch);
     let column = |name: &str, title: &str| GridColumn::of(&shown, name, title);
     let regions = shown.values::<Option<Arc<str>>>("region").iter();
-    let regions = regions.map(|region| region.as_deref().unwrap_or(NO_REGION).to_owned());
+    let regions = regions.map(|region| vec![region.as_deref().unwrap_or(NO_REGION).to_owned()]);
     let grid = Grid::default()
-        .with(GridColumn::text("region", regions).naming())
+        .with(GridColumn::call_paths("region", regions).naming())
         .with(column("total_ns", "on the path"))
         .with(column("share", "share"))
         .with(

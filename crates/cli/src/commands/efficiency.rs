@@ -7,7 +7,8 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{self, Page};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use clap::{Args, ValueEnum};
@@ -356,7 +357,7 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
         }
         PartKind::Segment if part.call_path.is_empty() => "end of the run".to_owned(),
         PartKind::Program => String::new(),
-        _ => page::call_path(&part.call_path, PATH_WIDTH),
+        _ => call_path(&part.call_path, PATH_WIDTH),
     };
     let title = match kind {
         PartKind::Segment => "before",

@@ -6,7 +6,8 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{self, Page};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use anyhow::bail;
@@ -240,7 +241,7 @@ fn rank(rank: Option<WorldRank>) -> String {
 /// Where calls wait, and for whom.
 fn places(session: &Session<'_>, output: &WaitsOutput, waits: &[WaitRow], ns: impl Fn(Ticks) -> u64) -> Grid {
     let definitions = session.definitions();
-    let path = |path| page::call_path(&output.names(path, definitions), PATH_WIDTH);
+    let path = |path| call_path(&output.names(path, definitions), PATH_WIDTH);
     let culprit = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| path(it.call_path));
     let of_rank = |row: &WaitRow| row.culprit.map_or_else(String::new, |it| rank(it.rank));
     let class = |row: &WaitRow| match row.certainty {
@@ -274,7 +275,7 @@ fn write_causes(session: &Session<'_>, delays: &DelaysOutput, args: &WaitsArgs, 
     let causes = delays.rows(definitions);
     let n_shown = args.top.n_shown(causes.len());
     let shown = &causes[..n_shown];
-    let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
+    let path = |path| call_path(&delays.names(path, definitions), CAUSE_WIDTH);
     let grid = Grid::default()
         .with(GridColumn::numbers("short-term", shown.iter().map(|row| units::time(ns(row.short_term)))))
         .with(GridColumn::numbers("long-term", shown.iter().map(|row| units::time(ns(row.long_term)))))
@@ -305,7 +306,7 @@ fn write_impact(session: &Session<'_>, impact: &PathImpact, page: &mut Page) {
     let time = |ticks: Ticks| units::time(definitions.clock.ns_from_ticks(ticks));
     let shown: Vec<&ImpactRow> =
         impact.rows.iter().filter(|row| Ticks(0) < row.imbalance).take(N_IMPACTS).collect();
-    let path = |row: &&ImpactRow| page::call_path(&impact.names(row.call_path, definitions), CAUSE_WIDTH);
+    let path = |row: &&ImpactRow| call_path(&impact.names(row.call_path, definitions), CAUSE_WIDTH);
     page.gap();
     let all = impact.length.0.saturating_mul(impact.n_locations) as f64;
     let share = |ticks: Ticks| units::percent(Some(if all == 0.0 { 0.0 } else { ticks.0 as f64 / all }));
@@ -338,7 +339,7 @@ fn write_chain(session: &Session<'_>, delays: &DelaysOutput, chain: &WaitChain, 
     let definitions = session.definitions();
     let time = |ticks: Ticks| units::time(definitions.clock.ns_from_ticks(ticks));
     let rank = |location| rank(definitions.location(location).rank);
-    let path = |path| page::call_path(&delays.names(path, definitions), CAUSE_WIDTH);
+    let path = |path| call_path(&delays.names(path, definitions), CAUSE_WIDTH);
     let delay = &chain.delay;
     page.gap();
     let text = format!(

@@ -6,7 +6,8 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{self, Page};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
@@ -142,7 +143,7 @@ fn write_projection(session: &Session<'_>, found: &WhatIf, args: &WhatIfArgs, pa
     rows(page, &grid, n_shown, projection.ranks.len());
     page.gap();
     page.text(0, "The critical path would then be in", Paint::Plain);
-    let path = |path: CallPathId| page::call_path(&found.replay.names(path), PATH_WIDTH);
+    let path = |path: CallPathId| call_path(&found.replay.names(path), PATH_WIDTH);
     let shown = &projection.critical_path[..projection.critical_path.len().min(N_CRITICAL)];
     let grid =
         Grid::default().with(GridColumn::numbers("time", shown.iter().map(|it| units::time(ns(it.1))))).with(
@@ -173,7 +174,7 @@ fn write_ranking(session: &Session<'_>, found: &WhatIf, args: &WhatIfArgs, page:
     let balanced = |row: &PathGain| {
         row.gains.balanced().map_or_else(String::new, |gain| signed(signed_ns(gain, definitions)))
     };
-    let path = |row: &PathGain| page::call_path(&found.replay.names(row.call_path), PATH_WIDTH);
+    let path = |row: &PathGain| call_path(&found.replay.names(row.call_path), PATH_WIDTH);
     let grid = Grid::default()
         .with(GridColumn::numbers("halved", shown.iter().map(|row| most(row, row.gains.halved()))))
         .with(GridColumn::numbers("removed", shown.iter().map(|row| most(row, row.gains.removed()))))

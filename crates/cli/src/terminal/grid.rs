@@ -1,12 +1,16 @@
 //! Aligned columns that fit a width.
 //!
-//! Columns that do not fit are left out, the least important first; then those with long
+//! If the columns do not fit, names of functions become short, where rows are told apart by
+//! them as well. Then columns are left out, the least important first; then those with long
 //! names are shortened. Law: no line is longer than the width, unless no column can be
 //! dropped or shortened any further.
 
+use super::names::{call_path, call_paths, region};
 use super::style::{Paint, Style, clean, shortened};
 use super::units;
 use ouzel::model::{ColumnData, Table, Unit};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns of text, ready to be laid out.
 #[derive(Debug, Default)]
@@ -19,6 +23,8 @@ pub struct Grid {
 pub struct GridColumn {
     title: String,
     cells: Vec<String>,
+    /// Of each cell, if they are regions or call paths: the regions, outermost first.
+    names: Vec<Vec<String>>,
     align: Align,
     paint: Paint,
     /// For each cell, if they differ.
@@ -44,16 +50,29 @@ enum Importance {
     Optional(u8),
 }
 
-/// No column is shortened below this.
+/// No column is shortened below this; call paths matter more than columns that can be left out.
 const MIN_SHORTENED: usize = 16;
+const MIN_REGION: usize = 24;
+const MIN_CALL_PATH: usize = 40;
+/// More call paths than that are not told apart where they are cut.
+const MOST_TOLD_APART: usize = 1000;
 const GAP: &str = "  ";
+const SEPARATOR: &str = " › ";
 
 impl GridColumn {
     /// A column of text, left-aligned.
     pub fn text(title: &str, cells: impl IntoIterator<Item = String>) -> Self {
         let cells = cells.into_iter().map(|cell| clean(&cell)).collect();
         let (align, paint, importance) = (Align::Left, Paint::Plain, Importance::Always);
-        GridColumn { title: clean(title), cells, align, paint, paints: Vec::new(), importance }
+        let title = clean(title);
+        GridColumn { title, cells, names: Vec::new(), align, paint, paints: Vec::new(), importance }
+    }
+
+    /// A column of regions or call paths.
+    pub fn call_paths(title: &str, paths: impl IntoIterator<Item = Vec<String>>) -> Self {
+        let names: Vec<Vec<String>> = paths.into_iter().collect();
+        let cells: Vec<String> = names.iter().map(|path| path.join(SEPARATOR)).collect();
+        GridColumn { names, ..Self::text(title, cells) }
     }
 
     /// A column of numbers, right-aligned.
@@ -91,12 +110,15 @@ impl GridColumn {
             }
             ColumnData::F64(v) => Self::numbers(title, v.iter().map(|&value| float(Some(value)))),
             ColumnData::OptionF64(v) => Self::numbers(title, v.iter().map(|&value| float(value))),
-            ColumnData::Text(v) => Self::text(title, v.iter().map(ToString::to_string)),
+            ColumnData::Text(v) => Self::call_paths(title, v.iter().map(|name| vec![name.to_string()])),
             ColumnData::OptionText(v) => {
                 let text = |value: &Option<std::sync::Arc<str>>| value.as_deref().unwrap_or("-").to_owned();
                 Self::text(title, v.iter().map(text))
             }
-            ColumnData::TextList(v) => Self::text(title, v.iter().map(|list| list.join(" › "))),
+            ColumnData::TextList(v) => {
+                let names = |list: &Vec<std::sync::Arc<str>>| list.iter().map(ToString::to_string).collect();
+                Self::call_paths(title, v.iter().map(names))
+            }
             ColumnData::U64List(v) => {
                 let list =
                     |list: &Vec<u64>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
@@ -135,6 +157,52 @@ impl GridColumn {
         self.painted(Paint::Name).shortened()
     }
 
+    /// The same column with short names of functions, if rows are told apart by them as well; else it is one of text.
+    fn with_short_names(&self) -> Self {
+        let n_different = |names: &[Vec<String>]| names.iter().collect::<BTreeSet<_>>().len();
+        let short = |path: &Vec<String>| path.iter().map(|name| region(name)).collect();
+        let short: Vec<Vec<String>> = self.names.iter().map(short).collect();
+        let are_short = self.importance == Importance::Shortened
+            && !short.is_empty()
+            && n_different(&short) == n_different(&self.names);
+        match are_short {
+            true => {
+                let cells = short.iter().map(|path| path.join(SEPARATOR)).collect();
+                GridColumn { cells, ..self.clone() }
+            }
+            false => GridColumn { names: Vec::new(), ..self.clone() },
+        }
+    }
+
+    /// The same column within a width that its cells are too long for: call paths lose their outer regions.
+    fn cut(mut self, width: usize) -> Self {
+        let paths: BTreeSet<&Vec<String>> = self.names.iter().filter(|path| !path.is_empty()).collect();
+        let paths: Vec<(&[String], usize)> = paths.into_iter().map(|path| (path.as_slice(), width)).collect();
+        let texts = match paths.len() <= MOST_TOLD_APART {
+            true => call_paths(&paths),
+            false => paths.iter().map(|(path, width)| call_path(path, *width)).collect(),
+        };
+        let texts: BTreeMap<&[String], String> = paths.iter().map(|it| it.0).zip(texts).collect();
+        for (cell, path) in self.cells.iter_mut().zip(&self.names) {
+            if let Some(text) = texts.get(path.as_slice()) {
+                cell.clone_from(text);
+            }
+        }
+        self
+    }
+
+    /// The least width of a column that stays.
+    fn least_width(&self) -> usize {
+        let natural = self.natural_width();
+        let most = self.names.iter().map(Vec::len).max().unwrap_or(0);
+        match (self.importance, most) {
+            (Importance::Always | Importance::Optional(_), _) => natural,
+            (Importance::Shortened, 0) => natural.min(MIN_SHORTENED),
+            (Importance::Shortened, 1) => natural.min(MIN_REGION),
+            (Importance::Shortened, _) => natural.min(MIN_CALL_PATH),
+        }
+    }
+
     fn natural_width(&self) -> usize {
         let cells = self.cells.iter().map(|cell| cell.chars().count());
         cells.chain([self.title.chars().count()]).max().unwrap_or(0)
@@ -164,7 +232,7 @@ impl Grid {
         let line = |cell: &dyn Fn(&GridColumn) -> String, paint: &dyn Fn(&GridColumn) -> Paint| {
             let cells: Vec<String> = columns
                 .iter()
-                .map(|&(column, width)| padded(&cell(column), column, width, paint(column), style))
+                .map(|(column, width)| padded(&cell(column), column, *width, paint(column), style))
                 .collect();
             cells.join(GAP).trim_end().to_owned()
         };
@@ -178,17 +246,18 @@ impl Grid {
     }
 
     /// The columns that fit, with their widths.
-    fn layout(&self, width: usize) -> Vec<(&GridColumn, usize)> {
-        let least = |column: &GridColumn| match column.importance {
-            Importance::Shortened => column.natural_width().min(MIN_SHORTENED),
-            Importance::Always | Importance::Optional(_) => column.natural_width(),
-        };
-        let mut kept: Vec<&GridColumn> = self.columns.iter().collect();
+    fn layout(&self, width: usize) -> Vec<(Cow<'_, GridColumn>, usize)> {
         let total = |widths: &mut dyn Iterator<Item = usize>| {
             widths.fold(0, |sum, width| sum + width + GAP.len()).saturating_sub(GAP.len())
         };
-        while width < total(&mut kept.iter().map(|column| least(column))) {
-            let optional = |column: &&GridColumn| match column.importance {
+        let fits = total(&mut self.columns.iter().map(GridColumn::natural_width)) <= width;
+        let as_they_fit = self.columns.iter().map(|column| match fits {
+            true => Cow::Borrowed(column),
+            false => Cow::Owned(column.with_short_names()),
+        });
+        let mut kept: Vec<Cow<'_, GridColumn>> = as_they_fit.collect();
+        while width < total(&mut kept.iter().map(|column| column.least_width())) {
+            let optional = |column: &Cow<'_, GridColumn>| match column.importance {
                 Importance::Optional(order) => Some(order),
                 Importance::Always | Importance::Shortened => None,
             };
@@ -196,14 +265,19 @@ impl Grid {
             let place = kept.iter().rposition(|column| optional(column) == Some(worst));
             kept.remove(place.expect("a column has the order that was found"));
         }
-        let mut widths: Vec<usize> = kept.iter().map(|column| least(column)).collect();
+        let mut widths: Vec<usize> = kept.iter().map(|column| column.least_width()).collect();
         let mut room = width.saturating_sub(total(&mut widths.iter().copied()));
         for (column, width) in kept.iter().zip(&mut widths) {
             let more = (column.natural_width() - *width).min(room);
             *width += more;
             room -= more;
         }
-        kept.into_iter().zip(widths).collect()
+        let columns = kept.into_iter().zip(widths);
+        let cut = columns.map(|(column, width)| match column.natural_width() <= width {
+            true => (column, width),
+            false => (Cow::Owned(column.into_owned().cut(width)), width),
+        });
+        cut.collect()
     }
 }
 
@@ -250,5 +324,33 @@ mod tests {
             assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:#?}");
         }
         assert_eq!(grid().lines(26, Style::new(false))[2], "a_very_lo…e_indeed   1,024");
+    }
+
+    #[test]
+    fn names_are_whole_then_short_then_cut() {
+        let send = "CommSend(Domain&, int, double& (Domain::**)(int), bool)";
+        let paths = [
+            &["main(int, char**)", "LagrangeNodal(Domain&)", send, "MPI_Waitall"][..],
+            &["main(int, char**)", "CalcQForElems(Domain&)", send, "MPI_Waitall"],
+            &["main(int, char**)", "MPI_Init"],
+        ];
+        let paths = || paths.iter().map(|path| path.iter().map(ToString::to_string).collect());
+        let grid = Grid::default().with(GridColumn::call_paths("call path", paths()).naming());
+        let lines = |width| grid.lines(width, Style::new(false));
+        assert_eq!(lines(200)[3], "main(int, char**) › MPI_Init");
+        let short = [
+            "main › LagrangeNodal › CommSend › MPI_Waitall",
+            "main › CalcQForElems › CommSend › MPI_Waitall",
+        ];
+        assert_eq!(lines(100)[1..3], short);
+        let cut = ["… › LagrangeNodal › … › MPI_Waitall", "… › CalcQForElems › … › MPI_Waitall"];
+        assert_eq!(lines(40)[1..], [&cut[..], &["main › MPI_Init"]].concat());
+    }
+
+    #[test]
+    fn names_stay_whole_where_they_tell_rows_apart() {
+        let regions = ["f(int)", "f(double)"].map(|name| vec![name.to_owned()]);
+        let grid = Grid::default().with(GridColumn::call_paths("region", regions).naming());
+        assert_eq!(grid.lines(6, Style::new(false))[1..], ["f(int)", "f(double)"]);
     }
 }

@@ -3,6 +3,7 @@
 pub mod axis;
 pub mod grid;
 pub mod measured;
+pub mod names;
 pub mod page;
 pub mod spark;
 pub mod style;

@@ -3,7 +3,8 @@
 use super::CausesArgs;
 use crate::profile_session::ProfileSession;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, Style};
 use crate::terminal::{measured, units};
 use ouzel::causes::{

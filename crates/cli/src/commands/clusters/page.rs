@@ -3,7 +3,8 @@
 use super::data::{ClusterEntry, Data};
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path};
+use crate::terminal::names::call_path;
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::{ranks, units};
 use ouzel::diagnose::PathDifference;

@@ -3,7 +3,8 @@
 use super::data::{Data, InstanceEntry, IterationEntry, LoopEntry};
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
-use crate::terminal::page::{Page, call_path, region};
+use crate::terminal::names::{call_path, region};
+use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use std::fmt::Write;

@@ -1,6 +1,7 @@
 //! The findings: what costs time, which ranks, where, when and why, and the usual remedies.
 
-use crate::terminal::page::{Page, call_path, capitalised, command_line, wrapped};
+use crate::terminal::names::call_path;
+use crate::terminal::page::{Page, capitalised, command_line, wrapped};
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::{ranks, units};
 use ouzel::Asked;

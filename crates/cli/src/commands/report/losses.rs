@@ -1,6 +1,7 @@
 //! Where time is lost, call path by call path.
 
-use crate::terminal::page::{Page, call_paths, capitalised};
+use crate::terminal::names::call_paths;
+use crate::terminal::page::{Page, capitalised};
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use ouzel::diagnose::{Loss, LossKind, RunCard, RunReport};
