@@ -6,7 +6,7 @@ use crate::graph::Graph;
 use crate::network::{Network, NetworkFit};
 use crate::pieces::Pieces;
 use crate::replayed::Replayed;
-use ouzel_model::{CallPathId, RankSet, Ticks, TimeRange};
+use ouzel_model::{CallPathId, RankSet, Ticks, TimeRange, short_name};
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +38,7 @@ pub enum Change {
 
 /// Code that is changed: the exclusive time of a region wherever it is called (`solve`), of one call path
 /// (`main/step/solve`), or of either with all that it calls except MPI and waiting (`solve/**`); `@0-3` limits it to ranks.
+/// Functions of C++ may be named without their parameters, as pages show them, unless that is another's whole name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     /// The region or call path.
@@ -80,6 +81,16 @@ impl Change {
             decimal(factor).ok_or_else(|| ChangeError::Factor(factor.to_owned()))?;
         let Ok(code) = code.parse();
         Ok(Change::Faster { code, numerator, denominator })
+    }
+
+    /// Whether calls of MPI take less of their own time.
+    pub(crate) fn shortens_mpi(&self, graph: &Graph, pieces: &Pieces) -> bool {
+        let (Change::Faster { code, .. } | Change::Removed(code)) = self else { return false };
+        let is_in_mpi = |selection: Selection| {
+            let mut paths = pieces.call_paths.paths();
+            paths.any(|path| selection.paths[path.index()] && pieces.is_in_mpi(path))
+        };
+        Selection::of_code(code, graph, pieces).is_ok_and(is_in_mpi)
     }
 
     /// The code that is changed; a network is none.
@@ -151,18 +162,12 @@ impl Selection {
     }
 
     fn of_code(code: &Code, graph: &Graph, pieces: &Pieces) -> Result<Self, ChangeError> {
-        let tree = &pieces.call_paths;
-        let is_path = code.name.contains('/');
-        let mut paths = vec![false; tree.len()];
-        let mut is_below = vec![false; tree.len()];
-        for path in tree.paths() {
-            let names = pieces.names(path);
-            let is_named = names.last().is_some_and(|name| **name == *code.name)
-                || is_path && names.join("/") == code.name;
-            is_below[path.index()] = is_named || is_below[tree.parent(path).index()];
-            paths[path.index()] =
-                is_named || code.with_callees && is_below[path.index()] && pieces.works(path);
-        }
+        // Names as they are recorded come before those that pages show.
+        let whole = Self::paths_named(code, pieces, |name| Cow::Borrowed(name));
+        let paths = match whole.contains(&true) {
+            true => whole,
+            false => Self::paths_named(code, pieces, short_name),
+        };
         let has_rank = |ranks: &RankSet| {
             let ranks_of = graph.timelines.iter().map(|it| it.rank);
             ranks_of.map(|rank| rank.is_some_and(|rank| ranks.contains(rank))).collect()
@@ -171,6 +176,23 @@ impl Selection {
             true => Ok(Selection { paths, timelines: code.ranks.as_ref().map(has_rank) }),
             false => Err(ChangeError::Unknown(code.name.clone())),
         }
+    }
+
+    /// Whether each call path is of the code, if regions have these names.
+    fn paths_named(code: &Code, pieces: &Pieces, name_of: fn(&str) -> Cow<'_, str>) -> Vec<bool> {
+        let tree = &pieces.call_paths;
+        let is_path = code.name.contains('/');
+        let (mut paths, mut is_below) = (vec![false; tree.len()], vec![false; tree.len()]);
+        for path in tree.paths() {
+            let names = pieces.names(path);
+            let names: Vec<Cow<'_, str>> = names.iter().map(|name| name_of(name)).collect();
+            let is_named = names.last().is_some_and(|name| **name == *code.name)
+                || is_path && names.join("/") == code.name;
+            is_below[path.index()] = is_named || is_below[tree.parent(path).index()];
+            paths[path.index()] =
+                is_named || code.with_callees && is_below[path.index()] && pieces.works(path);
+        }
+        paths
     }
 
     /// Calls of MPI, and what they call.

@@ -244,10 +244,16 @@ impl Replay {
                 "only transfers of messages depend on the network; collectives keep their lengths".to_owned(),
             );
         }
+        if changes.iter().any(|it| it.shortens_mpi(&self.graph, &self.pieces)) {
+            limits.push(STILL_WAIT.to_owned());
+        }
         limits.push(BY_TIME.to_owned());
         limits
     }
 }
+
+const STILL_WAIT: &str =
+    "calls of MPI that take less time or none still wait for all that they need of other ranks";
 
 const BY_TIME: &str = "what a program decides by time stays as recorded: MPI_Waitany, receives from any source, dynamic \
                        schedules";

@@ -288,6 +288,28 @@ fn unknown_code_is_an_error() {
 }
 
 #[test]
+fn functions_may_be_named_as_pages_show_them() {
+    let trace = ToyTrace::new(
+        "0: enter main @0, enter step(int) @10, enter f(int) @20, leave @50, leave @50, enter f @50, leave @60, leave @60",
+    );
+    let saved = |name: &str| 60 - project(&trace, &[Change::Removed(code(name))]).projected.0;
+    assert_eq!((saved("step(int)"), saved("step"), saved("step/**"), saved("main/step/f")), (10, 10, 40, 30));
+    // The whole name of another function.
+    assert_eq!(saved("f"), 10);
+}
+
+#[test]
+fn calls_that_take_no_time_still_wait() {
+    let replay = replay(&simulate(&golden::chain(), &Machine::default()).trace);
+    let still_wait = |name: &str| {
+        let changes = [Change::Removed(code(name))];
+        let found = replay.what_if(&changes).expect("the code is there");
+        replay.limits(&changes, &found).iter().any(|limit| limit.contains("still wait"))
+    };
+    assert!(still_wait("MPI_Recv") && !still_wait("foo"));
+}
+
+#[test]
 fn calls_that_wait_for_each_other_are_replayed_as_recorded() {
     // Each receives before it sends, and all at one time: clocks or matching are wrong.
     let pair = |a: u32, b: u32| {

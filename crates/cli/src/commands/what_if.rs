@@ -31,8 +31,9 @@ Examples:
 
 CODE is a region (solve: its exclusive time wherever it is called), a call path (main/step/solve), or
 either with all that it calls except MPI and waiting (solve/**), on all ranks or some (solve@0-3).
-Options may be repeated; the changes are made together. Every rank keeps its other work and all that it
-needs of other ranks; the answer says what the replay leaves out. docs/method.md has the model.")]
+Functions of C++ may be named without their parameters, as pages show them. Options may be repeated; the
+changes are made together. Every rank keeps its other work and all that it needs of other ranks; the answer
+says what the replay leaves out. docs/method.md has the model.")]
 pub struct WhatIfArgs {
     /// This code FACTOR times as fast
     #[arg(long, value_name = "CODE=FACTOR", value_parser = Change::faster)]
