@@ -132,7 +132,7 @@ fn small_messages(run: &RunCard) -> Option<Advice> {
     (mean < SMALL_MESSAGE_BYTES && 1000.0 <= per_second).then(|| Advice {
         text: format!(
             "There are many small messages: {mean} bytes on average, {} a second from each rank. Fewer, larger \
-             messages cost less.",
+             messages cost less, where none waits for the answer to another.",
             units::count(per_second as u64)
         ),
         command: Vec::new(),

@@ -104,6 +104,23 @@ fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, epochs: 
     }
 }
 
+/// What a page says of all ranks and of the busiest one is true of them.
+fn check_words(of: &str, finding: &Value, data: &Value) {
+    let run_ns = number(&data["run"]["span_ns"]) as f64;
+    // In each phase the busiest has as much work as the busiest over the run, or more.
+    if let Some(idle) = evidence(finding, "keep even the busiest rank from computing", "waiting")
+        && let Some(busiest) = data["efficiency"]["communication"].as_f64()
+    {
+        let rest = (1.0 - busiest) * run_ns;
+        assert!(idle <= rest * 1.001 + 1000.0, "{of}: idle for {idle} of {rest} ns: {finding}");
+    }
+    let is_doubtful = |it: &Value| it["code"] == "clocks-unsynchronised" || it["code"] == "message-order";
+    let are_several = data["run"]["recorded"]["n_processes"].as_u64().is_some_and(|n| 1 < n);
+    if are_several && list(&data["trust"]["doubtful"]).iter().any(is_doubtful) {
+        assert_ne!(finding["confidence"], "sure", "{of}: clocks may differ: {finding}");
+    }
+}
+
 /// The report, if the archive has one: what cannot be opened has no page.
 fn report(archive: &Path) -> Option<Value> {
     let ran = ran_on(archive, &["report", "--format", "json"]);
@@ -131,6 +148,7 @@ fn check(archive: &Path, data: &Value) {
         assert!(!is_about_code || is_remark || 0.0099 <= share, "{of}: too small: {finding}");
         if is_about_code {
             check_finding(&of, finding, run_ns, &spent, epochs);
+            check_words(&of, finding, data);
         }
     }
     let mut end = 0;

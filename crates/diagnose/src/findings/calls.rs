@@ -2,7 +2,7 @@
 //!
 //! | finding | gain |
 //! |---|---|
-//! | cost of a collective operation | synchronising: `Σ over phases of min S`, what even the last rank to come spends there; others: their part of the waiting |
+//! | cost of a collective operation | synchronising: `Σ over phases of min S`, what even the rank with least time spends there; others: their part of the waiting |
 //! | threads wait for locks | its part of the waiting |
 //! | threads wait for each other, waiting for the accelerator | its part of the waiting; about the work of the threads if that is uneven, see [`threads`](super::threads) |
 //!
@@ -33,7 +33,7 @@ const SMALL_BYTES: u64 = 1024;
 const LOCK_ADVICE: &str = "Hold the lock for less time, or replace it: with a copy for each thread that is summed later, one \
                            lock for each part of the data, or atomic operations.";
 
-/// Synchronisations that take long even for the last rank to arrive.
+/// Synchronisations that take long even for the rank with least time in each of them.
 pub(super) fn synchronisations(cx: &Context<'_>) -> Vec<Draft> {
     let mut by_path: BTreeMap<CallPathId, Vec<&Stage>> = BTreeMap::new();
     for stage in cx.stages.iter().filter(|stage| !cx.starts_mpi(stage) && !cx.ends_mpi(stage)) {
@@ -99,7 +99,11 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
         title: format!("Cost of {place}"),
         sentence: format!(
             "{place} {how_often}{}.",
-            if is_alone { "" } else { ", even for the last rank to arrive" },
+            if is_alone {
+                String::new()
+            } else {
+                format!(", even for the {} that spends least there", cx.peers_in_words().0)
+            },
         ),
         saving: Saving::new("Avoiding this would save"),
         ranks: cx.ranks(cx.group.locations.iter().copied()),
@@ -124,7 +128,7 @@ fn synchronisation(cx: &Context<'_>, path: CallPathId, stages: &[&Stage]) -> Dra
             )
         } else {
             Evidence::new(
-                "this time includes no waiting for late ranks: the rank with the least time arrived last",
+                "what each rank spends at least in each call; the others wait there, too",
                 "Σ over phases of the time of the rank that spends the least in the call",
                 values,
             )
@@ -357,13 +361,10 @@ fn by_theme(cx: &Context<'_>, waiting: &Waiting<'_>) -> Option<Draft> {
     let values = cx.places(&shown).into_iter().zip(&waiting.paths);
     Some(Draft {
         title: format!("{title} {place}"),
-        sentence: format!(
-            "{} {} ({} of the run) in {place}{}.",
-            capitalised(&format!("{} spends", cx.even_the_busiest())),
-            cx.time(spends),
-            cx.percent(spends),
-            if waiting.paths.len() == 1 { "" } else { " and similar calls" }
-        ),
+        sentence: capitalised(&match waiting.paths.len() {
+            1 => cx.keep_from_computing(&place, "keeps", spends),
+            _ => cx.keep_from_computing(&format!("{place} and similar calls"), "keep", spends),
+        }) + ".",
         saving: Saving::new(format!("{remedy} would save")),
         ranks: cx.ranks(cx.group.locations.iter().copied()),
         iterations: iterations(&stages, |phase| u128::from(phase.waiting())),

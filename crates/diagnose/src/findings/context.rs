@@ -63,10 +63,15 @@ impl<'a> Context<'a> {
         self.group.kind.in_words(self.are_ranks())
     }
 
-    /// "even the busiest rank", or "the rank" where there is only one.
-    pub(crate) fn even_the_busiest(&self) -> String {
+    /// "between synchronisations, messages keep even the busiest rank from computing for 2 s (20 %) of the run": the waiting of phases, which is that
+    /// of the rank with most work in each of them, not of one over the run.
+    pub(crate) fn keep_from_computing(&self, what: &str, keep: &str, ticks: u64) -> String {
         let (one, _) = self.peers_in_words();
-        if self.n_peers() == 1 { format!("the {one}") } else { format!("even the busiest {one}") }
+        let who = match self.n_peers() {
+            1 => format!("{what} {keep} the {one}"),
+            _ => format!("between synchronisations, {what} {keep} even the busiest {one}"),
+        };
+        format!("{who} from computing for {} ({}) of the run", self.time(ticks), self.percent(ticks))
     }
 
     /// "all ranks", or "the rank" where there is only one.
@@ -325,6 +330,15 @@ impl<'a> Context<'a> {
 
     /// How certain numbers from phases are, and why.
     pub(crate) fn confidence_of_phases(&self) -> (Confidence, String) {
+        let (confidence, reason) = self.confidence_of_times();
+        match self.clocks_are_right || self.n_peers() == 1 {
+            true => (confidence, reason),
+            // Phases end when the last rank leaves their synchronisation.
+            false => (confidence.min(Confidence::Likely), format!("{reason}; clocks of ranks may differ")),
+        }
+    }
+
+    fn confidence_of_times(&self) -> (Confidence, String) {
         if !self.nothing_lost {
             return (Confidence::Possible, "part of the trace is missing".to_owned());
         }

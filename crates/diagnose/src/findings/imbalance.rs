@@ -221,7 +221,7 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
     };
     let mut evidence = vec![Evidence::new(
         format!(
-            "{} different ranks come last in {} phases: the imbalance moves",
+            "{} different ranks have most to do in {} phases: the imbalance moves",
             units::count(n_latest),
             units::count(n_phases)
         ),
@@ -248,7 +248,7 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
              wait for the slowest each time. {}",
             how_much_evens_out(group.imbalance, in_total)
         ),
-        saving: Saving::new(format!("Removing {sync_name} would save")),
+        saving: Saving::new("Not waiting for the slowest there would save"),
         ranks,
         iterations: iterations(&group.stages, PhaseTimes::imbalance),
         range: group.range(),

@@ -31,11 +31,7 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         also: others(cx, waiting, path),
         loss: gain,
         evidence: vec![Evidence::new(
-            format!(
-                "{} does not compute for {} of these phases",
-                cx.even_the_busiest(),
-                cx.time(waiting.ticks)
-            ),
+            cx.keep_from_computing("these calls", "keep", waiting.ticks),
             "Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the calls \
              that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))

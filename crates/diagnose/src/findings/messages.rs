@@ -433,8 +433,7 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
     let place = cx.place(waiting.main_path());
     let gain = waiting.hidden(rest);
     let (confidence, reason) = cx.confidence_of_phases();
-    let who = capitalised(&cx.even_the_busiest());
-    let idle = format!("{who} does not compute for {} ({}) of the run", cx.time(rest), cx.percent(rest));
+    let kept = |what: &str| capitalised(&cx.keep_from_computing(what, "keep", rest));
     let told = told(cx);
     let reason = match told {
         Told::Paired => format!("{reason}; how much of it is network time that cannot be saved is not known"),
@@ -447,18 +446,19 @@ fn cost(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], rest: u64) -
         Told::Paired => (
             format!("Message time in {place}"),
             format!(
-                "{idle}, with the other side of its messages mostly there already; the call that takes longest is {place}."
+                "{}, with the other side mostly there already; the call that takes longest is {place}.",
+                kept("messages")
             ),
         ),
         Told::OneSide => (
             format!("Message time in {place}"),
-            format!("{idle}, for waiting or transfer; the call that takes longest is {place}."),
+            format!("{}, for waiting or transfer; the call that takes longest is {place}.", kept("messages")),
         ),
         Told::Nothing => {
             let why = "what it waits for is not recorded";
             (
                 format!("Time in {place}"),
-                format!("{idle}; the call that takes longest is {place}, and {why}."),
+                format!("{}; the one that takes longest is {place}, and {why}.", kept("calls")),
             )
         }
     };

@@ -11,12 +11,13 @@
 use super::context::{Context, SIGNIFICANT, Times};
 use super::draft::{Draft, Saving};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
+use super::ranks::Ranks;
 use super::series::{median, median_absolute_deviation, outliers, trend};
-use super::stages::Stage;
+use super::stages::{PhaseTimes, Stage};
 use super::words::plural;
 use ouzel_analyses::semantics::Category;
 use ouzel_model::units::{count, counted};
-use ouzel_model::{CallPathId, CallPathTree};
+use ouzel_model::{CallPathId, CallPathTree, LocationId};
 use std::collections::BTreeMap;
 
 /// Part of the usual time by which each iteration of a slow stretch exceeds it, and its least length.
@@ -84,6 +85,7 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let path = containing(cx, main_path(cx, stage), gain);
     let named = stage.named(slow.iter().copied());
     let n = named.n_named();
+    let (whom, ranks) = on_whom(cx, stage, &slow, gain);
     // Times are those between synchronisations, which may have several iterations.
     let n_steps = stage.steps_per_iteration();
     let per = if n_steps <= 1.0 { String::new() } else { format!(" {n_steps:.0} iterations") };
@@ -91,16 +93,16 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     Some(Draft {
         title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(named.n_all)),
         sentence: format!(
-            "Iteration{} {} take{} much longer than usual on {}: {} of work instead of {} in the worst{per}.",
+            "Iteration{} {} take{} much longer than usual {whom}{} of work instead of {}{}{per}.",
             plural(n),
             shown(&named.ranges),
             if n == 1 { "s" } else { "" },
-            cx.all_peers(),
             cx.time(ticks(busy[worst])),
-            cx.time(ticks(usual))
+            cx.time(ticks(usual)),
+            if slow.len() == 1 { "" } else { " in the worst" },
         ),
         saving: Saving::new("Bringing the time down to the median would save"),
-        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        ranks,
         iterations: Some(named),
         range,
         gain,
@@ -129,6 +131,33 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         ],
         ..Draft::about(cx, FindingKind::IterationOutlier, path)
     })
+}
+
+/// Who takes longer in slow iterations, which together take `gain` ticks longer on average over all peers: how a sentence
+/// goes on, up to the times of that average, and the ranks to look at.
+#[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
+fn on_whom(cx: &Context<'_>, stage: &Stage, slow: &[usize], gain: u64) -> (String, Ranks) {
+    let n = u128::from(stage.n_peers());
+    // More than half of what all together take longer.
+    let is_most = |value: &dyn Fn(&PhaseTimes) -> u128| {
+        let times: Vec<f64> = stage.by_iteration(value).into_iter().map(|sum| sum as f64).collect();
+        let usual = median(&times);
+        (gain as f64) < 2.0 * slow.iter().map(|&i| times[i] - usual).sum::<f64>()
+    };
+    let all = cx.ranks(cx.group.locations.iter().copied());
+    if n == 1 || is_most(&|phase| u128::from(phase.busy.min.0)) {
+        return (format!("on {}: ", cx.all_peers()), all);
+    }
+    let others = |phase: &PhaseTimes| u128::from(phase.busy.sum.0.saturating_sub(phase.busy.max.0)) / (n - 1);
+    if is_most(&others) {
+        return (format!("on average over {}: ", cx.all_peers()), all);
+    }
+    let mut longest: BTreeMap<LocationId, u128> = BTreeMap::new();
+    for phase in stage.phases.iter().filter(|phase| slow.contains(&phase.iteration)) {
+        *longest.entry(phase.busy.max_at).or_default() += phase.imbalance();
+    }
+    let ranks = cx.ranks(longest.into_iter().max_by_key(|&(_, ticks)| ticks).map(|(location, _)| location));
+    (format!("on {}: on average over {}, ", cx.in_words(&ranks), cx.all_peers()), ranks)
 }
 
 /// Whether most of the first iteration's time is in a path that the others hardly have: what comes before a loop.

@@ -565,6 +565,17 @@ fn iterations_that_stick_out_are_outliers() {
     let found = report(&outliers.trace()).findings.remove(0);
     assert_eq!(found.kind, FindingKind::IterationOutlier);
     assert_eq!(found.iterations.expect("they are named").ranges, [(7, 7)]);
+    assert!(
+        found.sentence.contains(" on all ranks: 6.000 µs of work instead of 1.001 µs."),
+        "{}",
+        found.sentence
+    );
+    // On one rank alone, on average over all.
+    let alone = iterated(|rank, i| vec![work("solve", if i == 7 && rank == 1 { 30_000 } else { 1000 })]);
+    let found = report(&alone.trace()).findings;
+    let found = found.iter().find(|it| it.kind == FindingKind::IterationOutlier).expect("it sticks out");
+    assert_eq!(found.ranks.ranges, "1");
+    assert!(found.sentence.contains(" on rank 1: on average over all ranks, "), "{}", found.sentence);
     // At even distances it is a part of the program.
     let regular = iterated(|_, i| vec![work("solve", if i % 8 == 7 { 6000 } else { 1000 + i % 3 })]);
     assert!(report(&regular.trace()).findings.iter().all(|f| f.kind != FindingKind::IterationOutlier));
