@@ -89,6 +89,33 @@ fn ranks_evidence(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, 
     )
 }
 
+/// What a visit costs where all ranks enter the path equally often: more data, a slower rank, or one that did not run in
+/// some visits.
+fn visits_evidence(cx: &Context<'_>, group: &Uneven<'_>, by_peer: &[(LocationId, u64)]) -> Option<Evidence> {
+    let visits = cx.visits_by_peer(group.path);
+    let &(n, _) = visits.first().filter(|(n, _)| 1 < *n && cx.recorded.calls)?;
+    if visits.iter().any(|it| it.0 != n) {
+        return None;
+    }
+    let most = by_peer.iter().rev().max_by_key(|&&(_, ticks)| ticks)?;
+    let least = by_peer.iter().min_by_key(|&&(_, ticks)| ticks)?;
+    let mean = |&(location, ticks): &(LocationId, u64)| {
+        let who = cx.in_words(&cx.ranks([location]));
+        Quantity::ns(&format!("mean visit on {who}"), cx.ns(ticks / n))
+    };
+    let mut values = vec![mean(most), mean(least)];
+    // A visit that waits as well is no measure of work.
+    if cx.by_peer(group.path, Times::Inclusive) == by_peer {
+        let shortest = visits.iter().map(|it| it.1).min().unwrap_or_default();
+        values.push(Quantity::ns("shortest visit", cx.ns(shortest)));
+    }
+    Some(Evidence::new(
+        format!("each rank enters {} {} times", cx.name(group.path), count(n)),
+        "time of the rank / its visits; the shortest visit is that of any rank",
+        values,
+    ))
+}
+
 /// ` from iteration 10 of 40 on`, ` in 3 of 40 iterations`, or nothing if all iterations are affected.
 fn when(iterations: Option<&Iterations>) -> String {
     let Some(Iterations { n_all, ranges }) = iterations else { return String::new() };
@@ -128,6 +155,7 @@ pub(super) fn load(
         evidence.push(ranks_evidence(cx, group, by_peer));
     }
     evidence.extend(contributions_evidence(cx, group));
+    evidence.extend(visits_evidence(cx, group, by_peer));
     evidence.extend(waiting_evidence(cx, &group.stages));
     Draft {
         title: format!("Load imbalance in {name}: {who}"),

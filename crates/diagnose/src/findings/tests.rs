@@ -560,6 +560,23 @@ fn threads_that_wait_for_locks_are_lock_contention() {
 }
 
 #[test]
+fn uneven_work_says_what_a_visit_costs_if_all_have_as_many() {
+    let of = |n: fn(usize) -> usize| {
+        let work = move |rank, _| vec![work("solve", if rank == 1 { 2000 } else { 1000 }); n(rank)];
+        let found = report(&iterated(work).trace()).findings.remove(0);
+        assert_eq!(found.kind, FindingKind::LoadImbalance);
+        found.evidence.into_iter().find(|it| it.text == "each rank enters solve 20 times")
+    };
+    let values = of(|_| 1).expect("20 visits each").values;
+    let values: Vec<_> = values.iter().map(|it| (&*it.name, it.value)).collect();
+    assert_eq!(
+        values,
+        [("mean visit on rank 1", 2000.0), ("mean visit on rank 0", 1000.0), ("shortest visit", 1000.0)]
+    );
+    assert!(of(|rank| 1 + rank % 2).is_none());
+}
+
+#[test]
 fn iterations_that_stick_out_are_outliers() {
     let outliers = iterated(|_, i| vec![work("solve", if i == 7 { 6000 } else { 1000 + i % 3 })]);
     let found = report(&outliers.trace()).findings.remove(0);
