@@ -138,7 +138,7 @@ function Markers() {
         {markers.slice(0, MARKERS_MAX).map((marker, i) => (
           <li key={i}>
             <button onClick={() => show(marker)}>
-              <span class="gain">{duration(marker.time_ns[0], 4)}</span>
+              <span class="gain">{duration(marker.time_ns[0], 3)}</span>
               <span class="title">{inWords(marker)}</span>
             </button>
           </li>

@@ -238,29 +238,36 @@ function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks:
   }
 }
 
-/** Markers of the whole run from top to bottom, those of a row in it: a line with a flag, and the stretch that they are about. */
+/** Markers of the whole run from top to bottom, those of a row in it: a line with a flag, and a bar over the stretch that they are about. */
 function drawMarkers(context: CanvasRenderingContext2D, view: TimelineView, inks: Inks, top: number, height: number): void {
   const rows = new Map(view.rows.map((row) => [row.row, row]));
   // Of those that share a pixel, the first.
   const drawnTo = new Map<number | null, number>();
-  context.fillStyle = inks.accent;
   for (const { time_ns, row } of view.store.meta.markers ?? []) {
     const place = row === null ? null : rows.get(row);
     const [x, end] = time_ns.map((time) => view.xOf(time)) as Range;
     if (place === undefined || end < 0 || view.width < x || Math.round(x) === drawnTo.get(row)) continue;
     drawnTo.set(row, Math.round(x));
     const [y, tall] = place === null ? [top, height - top] : [top + place.y - view.scroll.peek(), place.height];
-    context.globalAlpha = 0.12;
-    context.fillRect(GUTTER + x, y, end - x, tall);
-    context.globalAlpha = 1;
-    context.fillRect(GUTTER + Math.round(x), y, 1, tall);
-    const flag = Math.min(7, tall);
-    context.beginPath();
-    context.moveTo(GUTTER + Math.round(x), y);
-    context.lineTo(GUTTER + Math.round(x) + flag, y + flag / 2);
-    context.lineTo(GUTTER + Math.round(x), y + flag);
-    context.fill();
+    const [left, flag] = [GUTTER + Math.round(x), Math.min(11, tall)];
+    // With an edge, as the picture has all colours.
+    context.fillStyle = inks.ground;
+    context.fillRect(left - 1, y, 3, tall);
+    context.fillRect(left, y, Math.round(end - x) + 1, 5);
+    drawFlag(context, left - 1, y - 1, flag + 3);
+    context.fillStyle = inks.accent;
+    context.fillRect(left, y, 1, tall);
+    context.fillRect(left, y + 1, Math.round(end - x), 3);
+    drawFlag(context, left, y + 1, flag - 1);
   }
+}
+
+function drawFlag(context: CanvasRenderingContext2D, x: number, y: number, size: number): void {
+  context.beginPath();
+  context.moveTo(x, y);
+  context.lineTo(x + size, y + size / 2);
+  context.lineTo(x, y + size);
+  context.fill();
 }
 
 /** The markers at a place of the picture: those in whose stretch it is, and those a few pixels off. */
