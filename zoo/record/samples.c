@@ -162,6 +162,19 @@ int main(int argc, char **argv)
             split(20);
             dlclose(file);
         }
+    } else if (strcmp(what, "load-many") == 0) {
+        /* A thousand files, of which every other one stays. */
+        for (int i = 0; i < 1000; i++) {
+            char path[4096];
+            snprintf(path, sizeof path, "%s/%d.so", argv[2], i);
+            void *file = dlopen(path, RTLD_NOW);
+            void (*work)(long) = file ? (void (*)(long))dlsym(file, "work_loaded") : NULL;
+            if (!work)
+                return 1;
+            work(n);
+            if (i % 2)
+                dlclose(file);
+        }
     } else {
         return 2;
     }

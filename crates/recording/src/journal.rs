@@ -595,17 +595,16 @@ impl Entry {
             "io-handle" => {
                 Entry::IoHandle { id: fields.number()?, interface: fields.number()?, file: fields.text()? }
             }
-            "child-killed" => Entry::ChildKilled {
-                time_ns: fields.number()?,
-                pid: fields.number()?,
-                signal: fields.number()?,
-            },
-            "signal-sent" => Entry::SignalSent {
-                time_ns: fields.number()?,
-                pid: fields.number()?,
-                signal: fields.number()?,
-            },
+            "child-killed" | "signal-sent" => return Entry::of_signals(word, &mut fields),
             _ => return Entry::of_counters(word, &mut fields),
+        })
+    }
+
+    fn of_signals(word: &str, fields: &mut Fields<'_>) -> Option<Entry> {
+        let (time_ns, pid, signal) = (fields.number()?, fields.number()?, fields.number()?);
+        Some(match word {
+            "child-killed" => Entry::ChildKilled { time_ns, pid, signal },
+            _ => Entry::SignalSent { time_ns, pid, signal },
         })
     }
 

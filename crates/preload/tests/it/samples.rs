@@ -171,6 +171,29 @@ fn libraries_that_are_loaded_later_are_known() {
 }
 
 #[test]
+fn a_thousand_libraries_are_known() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let library = shop.compile("loaded.c", "loaded.so", &["-O2", "-shared", "-fPIC"]);
+    let folder = shop.path("many");
+    std::fs::create_dir(&folder).expect("a folder");
+    for i in 0..1000 {
+        std::fs::copy(&library, folder.join(format!("{i}.so"))).expect("a copy");
+    }
+    let folder = folder.to_str().expect("a path");
+    let output = shop.run(&program, "run", &["load-many", folder, "30"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    let is_work = |path: &&Vec<(String, Option<u32>)>| {
+        path.iter().map(|(name, _)| name).eq(["samples", "main", "work_loaded"])
+    };
+    let n = sampled.paths.iter().filter(is_work).count();
+    assert!(50 < n, "{n} of {} samples", sampled.paths.len());
+    assert!(n + n / 5 + 20 > sampled.n_through("work_loaded"));
+}
+
+#[test]
 fn calls_of_mpi_say_where_they_are_made() {
     for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
         let library = shop.library;

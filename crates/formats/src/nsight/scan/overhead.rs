@@ -8,6 +8,7 @@ use super::ReportScan;
 use crate::nsight::rows::{ReportRow, RowKind};
 use ouzel_model::ReadError;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// The table of the profiler's own work.
 pub(super) const OVERHEAD: &str = "PROFILER_OVERHEAD";
@@ -46,7 +47,7 @@ impl ProgramEnd {
 impl ReportScan<'_> {
     /// When the profiler worked; before all other tables.
     pub(super) fn overhead(&mut self) -> Result<(), ReadError> {
-        let mut ranges: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
+        let mut ranges: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
         let database = self.database;
         // Damage is said when the rows themselves are read.
         let read = database.scan(OVERHEAD, &["start", "end", "globalTid"], None, |row| {
@@ -67,7 +68,7 @@ impl ReportScan<'_> {
                 joins
             });
         }
-        self.program.ranges = ranges;
+        self.program.ranges = ranges.into_iter().collect();
         Ok(())
     }
 }

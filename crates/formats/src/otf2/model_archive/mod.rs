@@ -119,7 +119,7 @@ impl ModelArchive {
                 Some(location) => (MarkerScope::Location, self.location_refs[location.index()]),
                 None => (MarkerScope::Global, 0),
             };
-            let next = kinds.len() as u32;
+            let next = u32::try_from(kinds.len()).unwrap_or(u32::MAX);
             let id = match kinds.entry((&marker.group, &marker.category, marker.level)) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(new) => {
