@@ -11,6 +11,7 @@ mod correlation;
 mod cubex;
 mod damage;
 mod diagnosis;
+mod documents;
 mod ends;
 mod facts;
 mod field;

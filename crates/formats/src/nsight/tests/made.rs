@@ -196,7 +196,7 @@ fn a_device_is_known_by_what_the_export_says_of_each_process() {
         let source = two_processes(dir.path(), sql);
         let groups = source.definitions().location_groups.iter();
         let of: Vec<String> =
-            groups.filter_map(|group| group.device.as_ref().map(|it| it.to_string())).collect();
+            groups.filter_map(|group| group.device.as_ref().map(ToString::to_string)).collect();
         (of, source.definitions().shared_devices().len())
     };
     let numbers =

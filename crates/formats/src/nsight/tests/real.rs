@@ -56,7 +56,7 @@ fn is_of_program(sql: &Connection) -> String {
             ),
         )
     };
-    let end = ["CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API"].iter().map(|table| end(table)).max();
+    let end = ["CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API"].iter().map(end).max();
     let end = end.unwrap_or(0);
     format!("(start < {end} OR end <= {end})")
 }
@@ -86,7 +86,7 @@ fn counts_and_times_are_those_of_sql() {
         let calls_of_host = ["CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API", "PROFILER_OVERHEAD", WAITS];
         let n_after =
             |table: &&str| number(&sql, &format!("SELECT count(*) FROM {table} WHERE NOT {is_before}"));
-        let n_after: u64 = calls_of_host.iter().map(|table| n_after(table)).sum();
+        let n_after: u64 = calls_of_host.iter().map(n_after).sum();
         let left_out = source.notices().iter().filter(|notice| notice.message.contains("own work"));
         assert_eq!(left_out.map(|notice| notice.count).sum::<u64>(), n_after, "{path:?}");
         n_left_out += n_after;
