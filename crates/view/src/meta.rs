@@ -2,10 +2,13 @@
 
 use crate::run::Run;
 use ouzel::analyses::semantics::{Category, Class, Family, Semantics};
-use ouzel::model::{Definitions, Filter, LocationId, LocationKind, Marker, Region, RegionId, Ticks};
+use ouzel::model::{
+    Definitions, Filter, LocationId, LocationKind, Marker, Region, RegionId, Ticks, short_name,
+};
 use ouzel_plot::colour::{self, Colour};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bins of a tile.
@@ -81,11 +84,15 @@ impl Rows {
 struct MetaRegion<'a> {
     id: usize,
     name: &'a str,
+    /// Without the parameters of C++, if it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short: Option<String>,
     category: u8,
 }
 
 fn region<'a>(at: usize, region: &'a Region, class: Class) -> MetaRegion<'a> {
-    MetaRegion { id: at, name: &region.name, category: category(class) }
+    let short = Some(short_name(&region.name)).filter(|short| **short != *region.name);
+    MetaRegion { id: at, name: &region.name, short: short.map(Cow::into_owned), category: category(class) }
 }
 
 /// Each number as its difference to the one before, from 0 on: those of 100,000 rows that count up take a kilobyte.

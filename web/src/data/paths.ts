@@ -45,9 +45,27 @@ export class CallPaths {
 
   /** Names from the outermost region to `id`. */
   names(id: number): string[] {
-    const names: string[] = [];
-    for (let at = id; 0 <= at && at < this.length && 0 < (this.depth[at] ?? 0); at = this.parent[at] ?? -1) names.unshift(this.name(at));
-    return names;
+    return this.along(id).map((at) => this.name(at));
+  }
+
+  /** Short names of call paths, with the nearest caller that only one of them has where they would be the same. */
+  labels(ids: readonly number[]): string[] {
+    const short = ids.map((id) => this.along(id).map((at) => this.regionOf(at)?.short ?? this.name(at)));
+    return short.map((own, i) => {
+      const name = own.at(-1) ?? "";
+      const alike = short.filter((other, j) => j !== i && other.at(-1) === name);
+      if (alike.length === 0) return name;
+      const callers = own.slice(0, -1).reverse();
+      const apart = callers.find((caller) => alike.every((other) => !other.includes(caller))) ?? callers[0];
+      return apart === undefined ? name : `${name} in ${apart}`;
+    });
+  }
+
+  /** The call paths from the outermost region to `id`. */
+  private along(id: number): number[] {
+    const ids: number[] = [];
+    for (let at = id; 0 <= at && at < this.length && 0 < (this.depth[at] ?? 0); at = this.parent[at] ?? -1) ids.unshift(at);
+    return ids;
   }
 
   /** Number of the call path with these names. */

@@ -13,6 +13,8 @@ export interface Location {
 export interface Region {
   id: number;
   name: string;
+  /** Without the parameters of C++, if it has some. */
+  short?: string;
   /** Index into `categories`, or the name of one. */
   category: number | string;
 }

@@ -15,12 +15,13 @@ export function Legend({ view }: { view: TimelineView | null }) {
     return <ul class="legend" aria-label="Colours">{store.meta.categories.map((category, i) => <li key={i}><i style={{ background: css(colours.category(i)) }} />{category.name}</li>)}</ul>;
   }
   const most = colours.shown.filter(([, held]) => 0 < held).slice(0, SHOWN);
+  const labels = store.paths.labels(most.map(([id]) => id));
   return (
     <ul class="legend" aria-label="Colours">
-      {most.map(([id]) => (
+      {most.map(([id], i) => (
         <li key={id} title={store.paths.names(id).join(" › ")} onPointerEnter={() => (store.pointedPath.value = id)} onPointerLeave={() => (store.pointedPath.value = null)}
           onClick={() => store.go({ call_path: store.paths.names(id) }, true)}>
-          <i style={{ background: css(colours.of(id)) }} />{store.paths.name(id) || "outside"}
+          <i style={{ background: css(colours.of(id)) }} />{labels[i] || "outside"}
         </li>
       ))}
     </ul>

@@ -17,6 +17,18 @@ const CATEGORIES = ["computation", "wait"].map((name) => ({ name, colour_light: 
 const paths = new CallPaths({ regions: REGIONS, categories: CATEGORIES });
 paths.append([[-1, 0], [0, 1], [1, 2], [1, 3]]);
 
+test("call paths that end alike have labels of their own", () => {
+  const names = ["main", "send", "force", "stress(Mesh&)", "MPI_Waitall"];
+  const made = new CallPaths({ regions: names.map((name, id) => ({ id, name, ...(name.includes("(") ? { short: "stress" } : {}), category: 0 })), categories: CATEGORIES });
+  // main › force › send › MPI_Waitall, main › stress(Mesh&) › send › MPI_Waitall
+  made.append([[-1, 0], [0, 2], [1, 1], [2, 4], [0, 3], [4, 1], [5, 4]]);
+  assert.deepEqual(made.labels([3, 6, 4]), ["MPI_Waitall in force", "MPI_Waitall in stress", "stress"]);
+  assert.deepEqual(made.labels([6]), ["MPI_Waitall"]);
+  // Only one of them has a caller that the other has not.
+  made.append([[2, 0], [7, 4]]);
+  assert.deepEqual(made.labels([3, 8]), ["MPI_Waitall in send", "MPI_Waitall in main"]);
+});
+
 test("a root without a region is no part of a call path", () => {
   const rooted = new CallPaths({ regions: REGIONS, categories: CATEGORIES });
   rooted.append([[-1, 0xffffffff], [0, 0], [1, 1]]);
