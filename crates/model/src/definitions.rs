@@ -204,23 +204,20 @@ impl Definitions {
     /// and where it is not known. It is the process that made the context, else the first of its rank, else the only one
     /// of a run without ranks.
     pub fn drivers(&self) -> Vec<LocationGroupId> {
-        let groups = &self.location_groups;
-        let ids = || (0..groups.len()).map(LocationGroupId::from_index);
-        let driver = |id: LocationGroupId| {
-            let group = &groups[id.index()];
-            let of_rank = || {
-                let is_of_rank = |it: &LocationGroupId| {
-                    let other = &groups[it.index()];
-                    other.kind == LocationGroupKind::Process && other.rank == group.rank
-                };
-                let mut found = ids().filter(is_of_rank);
-                found.next().filter(|_| group.rank.is_some() || found.next().is_none())
-            };
+        let groups = || self.location_groups.iter().enumerate();
+        // The first process of each rank, and whether it is the only one.
+        let mut of_ranks: BTreeMap<Option<WorldRank>, (LocationGroupId, bool)> = BTreeMap::new();
+        for (i, process) in groups().filter(|(_, it)| it.kind == LocationGroupKind::Process) {
+            let first = of_ranks.entry(process.rank);
+            first.and_modify(|it| it.1 = false).or_insert((LocationGroupId::from_index(i), true));
+        }
+        let driver = |(i, group): (usize, &LocationGroup)| {
             let is_device = group.kind == LocationGroupKind::Accelerator;
-            let creator = group.creator.filter(|it| it.index() < groups.len());
-            creator.or_else(|| of_rank().filter(|_| is_device)).unwrap_or(id)
+            let of_rank = of_ranks.get(&group.rank).filter(|it| is_device && (group.rank.is_some() || it.1));
+            let creator = group.creator.filter(|it| it.index() < self.location_groups.len());
+            creator.or(of_rank.map(|it| it.0)).unwrap_or_else(|| LocationGroupId::from_index(i))
         };
-        ids().map(driver).collect()
+        groups().map(driver).collect()
     }
 
     /// Physical devices that several processes drive, each with its contexts and their drivers, in the order of groups.

@@ -63,15 +63,15 @@ impl<'a> Context<'a> {
         self.group.kind.in_words(self.are_ranks())
     }
 
-    /// "between synchronisations, messages keep even the busiest rank from computing for 2 s (20 %) of the run": the waiting of phases, which is that
-    /// of the rank with most work in each of them, not of one over the run.
+    /// "between synchronisations, messages keep even the busiest rank from computing for 2 s (20 % of the run)": the
+    /// waiting of phases, which is that of the rank with most work in each of them, not of one over the run.
     pub(crate) fn keep_from_computing(&self, what: &str, keep: &str, ticks: u64) -> String {
         let (one, _) = self.peers_in_words();
         let who = match self.n_peers() {
             1 => format!("{what} {keep} the {one}"),
             _ => format!("between synchronisations, {what} {keep} even the busiest {one}"),
         };
-        format!("{who} from computing for {} ({}) of the run", self.time(ticks), self.percent(ticks))
+        format!("{who} from computing for {} ({} of the run)", self.time(ticks), self.percent(ticks))
     }
 
     /// "all ranks", or "the rank" where there is only one.

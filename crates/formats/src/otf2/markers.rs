@@ -17,8 +17,8 @@ struct Kind {
     level: Option<Level>,
 }
 
-/// The markers by time, and what is missing of them.
-pub(super) fn read(archive: &Archive, definitions: &Definitions) -> (Vec<Marker>, Option<Notice>) {
+/// The markers by time, and what is to be said of them.
+pub(super) fn read(archive: &Archive, definitions: &Definitions) -> (Vec<Marker>, Vec<Notice>) {
     let mut kinds: FxHashMap<u32, Kind> = FxHashMap::default();
     let mut markers = Vec::new();
     let mut n_more = 0;
@@ -50,19 +50,23 @@ pub(super) fn read(archive: &Archive, definitions: &Definitions) -> (Vec<Marker>
         }
     });
     markers.sort_by_key(|marker| (marker.time, marker.length));
-    let notice = match visited {
-        Err(error) => {
-            let message = format!("markers end early: {}", error.kind);
-            let notice = Notice::new(Level::Medium, NoticeCode::DamagedDefinitions, message);
-            Some(notice.in_file(error.file).at(error.offset))
-        }
-        Ok(_) if 0 < n_more => {
-            let message = format!("of the markers, the first {MARKERS_MAX} are read");
-            Some(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n_more))
-        }
-        Ok(_) => None,
-    };
-    (markers, notice)
+    let mut notices = Vec::new();
+    if let Err(error) = visited {
+        let message = format!("markers end early: {}", error.kind);
+        let notice = Notice::new(Level::Medium, NoticeCode::DamagedDefinitions, message);
+        notices.push(notice.in_file(error.file).at(error.offset));
+    }
+    let said = [
+        (
+            markers.len() as u64,
+            "markers are not analysed; ouzel view shows them, and conversions to OTF2 keep them".to_owned(),
+        ),
+        (n_more, format!("further markers are left out: the first {MARKERS_MAX} are read")),
+    ];
+    for (n, message) in said.into_iter().filter(|said| 0 < said.0) {
+        notices.push(Notice::new(Level::Low, NoticeCode::NotRepresented, message).times(n));
+    }
+    (markers, notices)
 }
 
 fn level(severity: MarkerSeverity) -> Option<Level> {

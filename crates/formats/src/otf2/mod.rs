@@ -110,8 +110,8 @@ impl Otf2Source {
         all.extend(notices);
         all.extend(notices::set_aside(&archive));
         all.extend(notices::of_recording(&archive));
-        let (markers, notice) = markers::read(&archive, &definitions);
-        all.extend(notice);
+        let (markers, notices) = markers::read(&archive, &definitions);
+        all.extend(notices);
         let n_processes = definitions.processes().len();
         let sampled = vec![OnceLock::new(); definitions.locations.len()];
         Otf2Source { archive, definitions, refs, notices: all, markers, n_processes, sampled }
