@@ -385,7 +385,7 @@ fn the_archive_tells_whether_clocks_were_synchronised() {
         let mut reader = back.open(LocationId(0), &plan).unwrap();
         while reader.read(&mut ChunkBuffer::default()).unwrap() {}
         let told = reader.notices();
-        let n = told.iter().filter(|n| n.code == ouzel::model::NoticeCode::ClocksUnsynchronised).count();
+        let n = told.iter().filter(|n| n.code == NoticeCode::ClocksUnsynchronised).count();
         assert_eq!(n, expected, "{clocks:?}: {told:?}");
     }
 }
