@@ -30,7 +30,7 @@ impl Order for LookAhead {
 }
 
 /// Children that are looked at ahead of a mismatch, so that a long sequence of mismatches stays linear.
-const CHILDREN_AHEAD: usize = 64;
+pub(crate) const CHILDREN_AHEAD: usize = 64;
 
 /// One step of the walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use crate::flat_profile::FlatProfile;
 use crate::fold_short::fold_short;
 use crate::merger::{Merger, Over};
 use crate::node::{Body, Gaps, LoopBody, LoopSource, Node, StaticId};
-use crate::recognise::{Grown, Mark, Recogniser, SequenceScope};
+use crate::recognise::{Grown, Mark, REPEATS_MIN, Recogniser, SequenceScope};
 use crate::rows::LoopRows;
 use crate::strip::{LEAVE, LOOPS, Strip, Taken};
 use ouzel_model::{Definitions, Paradigm, Region, RegionId, RegionRole};
@@ -276,7 +276,7 @@ impl<'a> Assembly<'a> {
         let region = id.region();
         let has_anchor = region.is_some_and(|region| self.assembler.is_anchor(region))
             || children.iter().any(|child| child.has_anchor);
-        let children = if 2 < children.len() { self.find_loops(children) } else { children };
+        let children = if may_repeat(&children) { self.find_loops(children) } else { children };
         let mut gaps = Gaps::with_capacity(children.len() + 1);
         let mut nodes = Vec::with_capacity(children.len());
         let mut loops = Vec::new();
@@ -431,6 +431,20 @@ impl<'a> Assembly<'a> {
             child.end = *last;
         }
     }
+}
+
+/// Children among which this is looked for; among more it takes longer than looking for loops.
+const FEW_CHILDREN: usize = 12;
+
+/// Whether a loop may be among the children: one of them comes as often as the body of a loop has to.
+fn may_repeat(children: &[Child]) -> bool {
+    let id = |child: &Child| match &child.content {
+        Content::Node(node) => Some(node.id),
+        Content::Growing(_) => None,
+    };
+    let is_repeated =
+        |first: &Child| REPEATS_MIN <= children.iter().filter(|other| id(other) == id(first)).count();
+    FEW_CHILDREN < children.len() || (REPEATS_MIN <= children.len() && children.iter().any(is_repeated))
 }
 
 fn found_key(body: &[StaticId]) -> StaticId {

@@ -12,8 +12,10 @@
 use crate::diff::{Differ, ratio};
 use crate::merger::{ClusterRule, Merger};
 use crate::node::Node;
+use crate::pairs::{Extremes, Pairs};
 use crate::prune::prune;
 use serde::{Deserialize, Serialize};
+use smallvec::{SmallVec, smallvec};
 
 /// A tree that represents several instances.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,24 +50,27 @@ pub trait Clustering {
     fn unite(&mut self, a: &mut Self::Cluster, b: Self::Cluster);
 }
 
-/// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged, ascending, with
-/// the cluster; sorted by the smallest index.
+/// The indices of what was merged, ascending.
+pub type Members = SmallVec<[usize; 4]>;
+
+/// Merges clusters until they are at most `k` and unlike. Gives the indices of what was merged with the cluster; sorted
+/// by the smallest index.
 pub(crate) fn merge_clusters<C: Clustering>(
     clusters: Vec<C::Cluster>,
     k: usize,
     clustering: &mut C,
-) -> Vec<(Vec<usize>, C::Cluster)> {
+) -> Vec<(Members, C::Cluster)> {
     let rule = clustering.rule();
-    let mut members: Vec<Vec<usize>> = (0..clusters.len()).map(|i| vec![i]).collect();
-    let mut clusters = clusters;
-    // Row j holds the ratios of cluster j with those before it, as far as they were needed.
-    let mut ratios: Vec<Vec<f64>> = (0..clusters.len()).map(|j| vec![UNKNOWN; j]).collect();
+    // As far as they were needed.
+    let mut ratios = Pairs::new(clusters.len(), UNKNOWN);
+    let mut clusters: Vec<(Members, C::Cluster)> =
+        clusters.into_iter().enumerate().map(|(i, cluster)| (smallvec![i], cluster)).collect();
     while 1 < clusters.len() {
-        let (i, j) = match first_equal(&mut ratios, rule, |i, j| ratio_of(clustering, &mut clusters, i, j)) {
+        let (i, j) = match first_equal(&mut ratios, &mut clusters, clustering) {
             Some(pair) => pair,
             None => {
-                let (min, max, closest) = extremes(&ratios);
-                let is_close = min < rule.ratio_min || min / max < rule.ratio_relative;
+                let Extremes { least, greatest, closest } = ratios.extremes();
+                let is_close = least < rule.ratio_min || least / greatest < rule.ratio_relative;
                 if !is_close && clusters.len() <= k {
                     break;
                 }
@@ -73,61 +78,39 @@ pub(crate) fn merge_clusters<C: Clustering>(
             }
         };
         ratios.remove(j);
-        for row in &mut ratios[j..] {
-            row.remove(j);
-        }
-        let absorbed = members.remove(j);
-        members[i].extend(absorbed);
-        members[i].sort_unstable();
-        let absorbed = clusters.remove(j);
-        clustering.unite(&mut clusters[i], absorbed);
-        ratios[i].fill(UNKNOWN);
-        for row in &mut ratios[i + 1..] {
-            row[i] = UNKNOWN;
-        }
+        let (of_absorbed, absorbed) = clusters.remove(j);
+        let (members, cluster) = &mut clusters[i];
+        members.extend(of_absorbed);
+        members.sort_unstable();
+        clustering.unite(cluster, absorbed);
+        ratios.fill_of(i, UNKNOWN);
     }
-    members.into_iter().zip(clusters).collect()
+    clusters
 }
 
 /// A ratio that was not computed yet.
 const UNKNOWN: f64 = f64::NAN;
 
 /// Fills in the ratios that are missing, pair by pair, until one is 0: that pair is the closest, whatever the others are.
-fn first_equal(
-    ratios: &mut [Vec<f64>],
-    rule: ClusterRule,
-    mut ratio: impl FnMut(usize, usize) -> f64,
+fn first_equal<C: Clustering>(
+    ratios: &mut Pairs<f64>,
+    clusters: &mut [(Members, C::Cluster)],
+    clustering: &mut C,
 ) -> Option<(usize, usize)> {
-    for i in 0..ratios.len() {
-        for (j, row) in ratios.iter_mut().enumerate().skip(i + 1) {
-            if row[i].is_nan() {
-                row[i] = ratio(i, j);
+    let has_equal = 0.0 < clustering.rule().ratio_min;
+    for i in 0..clusters.len() {
+        for j in i + 1..clusters.len() {
+            let ratio = ratios.get_mut(i, j);
+            if ratio.is_nan() {
+                let (before, from_high) = clusters.split_at_mut(j);
+                *ratio = clustering.ratio(&mut before[i].1, &mut from_high[0].1);
             }
-            if row[i] <= 0.0 && 0.0 < rule.ratio_min {
+            if *ratio <= 0.0 && has_equal {
                 return Some((i, j));
             }
         }
     }
     None
-}
-
-fn ratio_of<C: Clustering>(clustering: &mut C, clusters: &mut [C::Cluster], low: usize, high: usize) -> f64 {
-    let (before, from_high) = clusters.split_at_mut(high);
-    clustering.ratio(&mut before[low], &mut from_high[0])
-}
-
-/// The least ratio, the greatest, and the first pair that has the least.
-pub(super) fn extremes(ratios: &[Vec<f64>]) -> (f64, f64, (usize, usize)) {
-    let (mut min, mut max, mut closest) = (f64::INFINITY, 0.0_f64, (0, 1));
-    for (j, row) in ratios.iter().enumerate() {
-        for (i, &ratio) in row.iter().enumerate() {
-            max = max.max(ratio);
-            if ratio < min || (ratio <= min && (i, j) < closest) {
-                (min, closest) = (ratio, (i, j));
-            }
-        }
-    }
-    (min, max, closest)
 }
 
 /// Nodes of an average that are kept in order: several times those of a single tree, which has 4096 calls at most.
@@ -169,31 +152,44 @@ pub(crate) fn merge_cluster_set(
     clusters: Vec<Weighted>,
     k: usize,
     merger: &Merger<'_>,
-) -> Vec<(Vec<usize>, Weighted)> {
+) -> Vec<(Members, Weighted)> {
     merge_clusters(clusters, k, &mut Trees(merger))
 }
 
-/// Clusters of `instances`, each with the indices of its members, ascending; sorted by the smallest member.
-pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
-    let k = merger.rule.k(instances.len());
+/// Clusters of `instances`, each with the indices of its members; sorted by the smallest member.
+pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Members, Weighted)> {
     let period = merger.differ.tolerance / 2.0;
-    let singletons: Vec<_> = instances
-        .into_iter()
-        .enumerate()
-        .map(|(i, tree)| (vec![i], Weighted::new(tree, 1.0, period)))
-        .collect();
-    let halved = halve(singletons, k, merger);
-    unite(halved, Vec::new(), k, merger)
+    let singletons = instances.into_iter().map(|tree| Weighted::new(tree, 1.0, period));
+    cluster_all(singletons.collect(), &mut Trees(merger))
 }
 
-fn halve(mut set: Vec<(Vec<usize>, Weighted)>, k: usize, merger: &Merger<'_>) -> Vec<(Vec<usize>, Weighted)> {
+/// Clusters of single instances, each with the indices of its members; sorted by the smallest member.
+pub(crate) fn cluster_all<C: Clustering>(
+    instances: Vec<C::Cluster>,
+    clustering: &mut C,
+) -> Vec<(Members, C::Cluster)> {
+    let k = clustering.rule().k(instances.len());
+    if instances.len() <= k {
+        return merge_clusters(instances, k, clustering);
+    }
+    let singletons = instances.into_iter().enumerate().map(|(i, instance)| (smallvec![i], instance));
+    let halved = halve(singletons.collect(), k, clustering);
+    unite(halved, Vec::new(), k, clustering)
+}
+
+fn halve<C: Clustering>(
+    mut set: Vec<(Members, C::Cluster)>,
+    k: usize,
+    clustering: &mut C,
+) -> Vec<(Members, C::Cluster)> {
     if set.len() <= k {
         return set;
     }
     // Instances are numbered from the start of the whole, so the middle is that of absolute indices.
     let (first, end) = (set[0].0[0], set[0].0[0] + set.len());
     let second = set.split_off(middle(first, end) - first);
-    unite(halve(set, k, merger), halve(second, k, merger), k, merger)
+    let (first, second) = (halve(set, k, clustering), halve(second, k, clustering));
+    unite(first, second, k, clustering)
 }
 
 /// The index at which instances from `start` to `end` are halved: `(start + end) / 2`.
@@ -202,17 +198,17 @@ pub fn middle(start: usize, end: usize) -> usize {
 }
 
 /// Unites two sets of clusters; members of `a` come before those of `b`.
-pub fn unite(
-    a: Vec<(Vec<usize>, Weighted)>,
-    b: Vec<(Vec<usize>, Weighted)>,
+fn unite<C: Clustering>(
+    a: Vec<(Members, C::Cluster)>,
+    b: Vec<(Members, C::Cluster)>,
     k: usize,
-    merger: &Merger<'_>,
-) -> Vec<(Vec<usize>, Weighted)> {
+    clustering: &mut C,
+) -> Vec<(Members, C::Cluster)> {
     let (members, clusters): (Vec<_>, Vec<_>) = a.into_iter().chain(b).unzip();
-    let with_members = |(merged, cluster): (Vec<usize>, Weighted)| {
-        let mut of_cluster: Vec<usize> = merged.iter().flat_map(|&i| members[i].iter().copied()).collect();
+    let with_members = |(merged, cluster): (Members, C::Cluster)| {
+        let mut of_cluster: Members = merged.iter().flat_map(|&i| members[i].iter().copied()).collect();
         of_cluster.sort_unstable();
         (of_cluster, cluster)
     };
-    merge_cluster_set(clusters, k, merger).into_iter().map(with_members).collect()
+    merge_clusters(clusters, k, clustering).into_iter().map(with_members).collect()
 }

@@ -8,16 +8,19 @@
 //!
 //! Deviation from Algorithm 3, which halves a sequence known as a whole: here the sequence is not.
 
+use crate::alike::{Column, Columns, are_columns};
 use crate::assemble::IterationClustering;
-use crate::cluster::{cluster, extremes};
+use crate::cluster::{Members, Weighted, cluster, cluster_all};
 use crate::diff::ratio;
 use crate::merge::{Averages, SideWeights};
 use crate::merger::{Merger, Over};
 use crate::node::{Body, IterationCluster, LoopBody, LoopSource, Node, StaticId};
+use crate::pairs::{Extremes, Pairs};
 use crate::piece::{Inner, InnerLoop, IterationColumns, Piece, Tools};
 use crate::rows::LoopRows;
 use crate::run_length::Runs;
 use crate::strip::Token;
+use smallvec::SmallVec;
 
 /// Clusters above K while the loop is open, so that the first few unlike iterations are not united in haste. Each
 /// costs one comparison per iteration.
@@ -39,14 +42,11 @@ pub struct Iterations {
     /// The token of the loop.
     pub token: Token,
     clusters: Vec<IterationAverage>,
-    /// Row `j` has the ratios of cluster `j` with those before it.
-    ratios: Vec<Vec<f64>>,
-    /// What averages they are of, in the same places.
-    known: Vec<Vec<Known>>,
-    /// The least ratio of any pair, that pair, and the greatest ratio.
-    closest: f64,
-    closest_pair: (usize, usize),
-    farthest: f64,
+    /// How much clusters differ.
+    ratios: Pairs<f64>,
+    /// What averages the ratios are of.
+    known: Pairs<Known>,
+    extremes: Extremes,
     /// The cluster of the iteration before.
     latest: usize,
     /// For each label the one it was united with, or itself.
@@ -112,14 +112,17 @@ impl Iterations {
             self.kept.push(piece.tree(tools).clone());
         }
         let mut new = Candidate { new, piece: None };
-        let (nearest, at) = self.nearest(&mut new, tools);
-        let is_close = nearest < rule.ratio_min || nearest / self.farthest < rule.ratio_relative;
         let is_full = (rule.k(self.n as usize) + CLUSTERS_SPARE).min(CLUSTERS_MAX) <= self.clusters.len();
-        if is_close || (is_full && nearest <= self.closest) {
+        if is_full {
+            self.find_closest(tools);
+        }
+        let (nearest, at) = self.nearest(&mut new, is_full, tools);
+        let is_close = nearest < rule.ratio_min || nearest / self.extremes.greatest < rule.ratio_relative;
+        if is_close || (is_full && nearest <= self.extremes.least) {
             self.join(at, new, tools);
         } else {
             if is_full {
-                let (i, j) = self.closest_pair;
+                let (i, j) = self.extremes.closest;
                 self.unite(i, j, tools);
                 self.row.remove(j);
                 self.known_row.remove(j);
@@ -136,24 +139,37 @@ impl Iterations {
     }
 
     /// The cluster that an iteration differs least from, and the ratio. Leaves in `row` the ratio with every cluster,
-    /// or a lower bound of it if it is not the least.
-    fn nearest(&mut self, new: &mut Candidate<'_>, tools: Tools<'_>) -> (f64, usize) {
-        let (mut nearest, mut at) = (f64::INFINITY, 0);
+    /// or a lower bound of it if it is not the least, or if the iteration cannot join the cluster.
+    fn nearest(&mut self, new: &mut Candidate<'_>, is_full: bool, tools: Tools<'_>) -> (f64, usize) {
+        let rule = tools.merger.rule;
+        let bounds = self.clusters.iter().map(|cluster| cluster.average.least_ratio(new.new.duration));
         self.row.clear();
-        self.row.resize(self.clusters.len(), 0.0);
+        self.row.extend(bounds);
         self.known_row.clear();
         self.known_row.resize(self.clusters.len(), None);
-        let others = (0..self.clusters.len()).filter(|&i| i != self.latest);
-        for i in std::iter::once(self.latest).chain(others).take(self.clusters.len()) {
-            let cluster = &self.clusters[i];
-            let (ratio, is_known) =
-                cluster.ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
-            self.row[i] = ratio;
-            self.known_row[i] = is_known.then_some((cluster.n, 1.0));
-            if ratio < nearest {
-                (nearest, at) = (ratio, i);
+        let mut order: SmallVec<[usize; CLUSTERS_MAX]> = (0..self.clusters.len()).collect();
+        // Those of the same tokens cost no tree, and one of them is probably close.
+        let key = |&i: &usize| {
+            let is_like = new.piece.is_none() && self.clusters[i].average.is_like(new.new.columns);
+            (!is_like, i != self.latest && is_like)
+        };
+        order.sort_by(|i, j| key(i).cmp(&key(j)).then(self.row[*i].total_cmp(&self.row[*j])));
+        let (mut nearest, mut at) = (f64::INFINITY, 0);
+        for i in order {
+            let bound = self.row[i];
+            // Beyond these nothing joins.
+            let is_far = rule.ratio_relative <= bound && !(is_full && bound <= self.extremes.least);
+            if !is_far && bound < nearest {
+                let cluster = &self.clusters[i];
+                let (ratio, is_known) =
+                    cluster.ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
+                self.row[i] = ratio;
+                self.known_row[i] = is_known.then_some((cluster.n, 1.0));
             }
-            if nearest < tools.merger.rule.ratio_min {
+            if self.row[i] < nearest {
+                (nearest, at) = (self.row[i], i);
+            }
+            if nearest < rule.ratio_min {
                 break;
             }
         }
@@ -184,20 +200,16 @@ impl Iterations {
         let like = self.clusters.get(self.latest).map(|cluster| &cluster.average);
         let average = new.into_piece(like, self.is_unordered, tools);
         self.clusters.push(IterationAverage { label, n: 1.0, average, n_compared: 1.0 });
-        self.ratios.push(std::mem::take(&mut self.row));
-        self.known.push(std::mem::take(&mut self.known_row));
+        self.ratios.push(&self.row);
+        self.known.push(&self.known_row);
         self.latest = at;
-        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+        self.extremes = self.ratios.extremes();
     }
 
     fn unite(&mut self, i: usize, j: usize, tools: Tools<'_>) {
         let absorbed = self.clusters.remove(j);
         self.ratios.remove(j);
         self.known.remove(j);
-        for (ratios, known) in self.ratios[j..].iter_mut().zip(&mut self.known[j..]) {
-            ratios.remove(j);
-            known.remove(j);
-        }
         // Beyond the limit labels are not needed.
         if let Some(label) = self.labels.get_mut(absorbed.label as usize) {
             *label = self.clusters[i].label;
@@ -214,7 +226,7 @@ impl Iterations {
         cluster.n += absorbed.n;
         self.latest = i;
         self.compare_if_doubled(i, tools);
-        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+        self.extremes = self.ratios.extremes();
     }
 
     /// The average of many changes little: its ratios are computed again when its iterations have doubled.
@@ -229,17 +241,59 @@ impl Iterations {
         for other in (0..self.clusters.len()).filter(|&other| other != at) {
             let (low, high) = (at.min(other), at.max(other));
             let (low_average, high_average) = (&self.clusters[low].average, &self.clusters[high].average);
-            if !low_average.is_flat_like(high_average) {
-                self.work += low_average.n_nodes() + high_average.n_nodes();
+            if self.known.get(low, high) == Some((self.clusters[low].n, self.clusters[high].n)) {
+                continue;
             }
-            let of = Some((self.clusters[low].n, self.clusters[high].n));
-            if self.known[high][low] != of {
-                self.ratios[high][low] = tools.ratio(low_average, high_average);
-                self.known[high][low] = of;
+            let bound = low_average.least_ratio(high_average.duration);
+            if tools.merger.rule.ratio_relative <= bound && !low_average.is_flat_like(high_average) {
+                *self.ratios.get_mut(low, high) = bound;
+                *self.known.get_mut(low, high) = None;
+            } else {
+                self.compare_pair(low, high, tools);
             }
         }
         self.clusters[at].n_compared = self.clusters[at].n;
-        (self.closest, self.farthest, self.closest_pair) = extremes(&self.ratios);
+        self.extremes = self.ratios.extremes();
+    }
+
+    /// Computes the ratio of two clusters.
+    fn compare_pair(&mut self, low: usize, high: usize, tools: Tools<'_>) {
+        let (low_average, high_average) = (&self.clusters[low].average, &self.clusters[high].average);
+        if !low_average.is_flat_like(high_average) {
+            self.work += low_average.n_nodes() + high_average.n_nodes();
+        }
+        *self.ratios.get_mut(low, high) = tools.ratio(low_average, high_average);
+        *self.known.get_mut(low, high) = Some((self.clusters[low].n, self.clusters[high].n));
+    }
+
+    /// Computes ratios of which only a lower bound is known until the closest pair is none of them.
+    fn find_closest(&mut self, tools: Tools<'_>) {
+        while let (low, high) = self.extremes.closest
+            && high < self.clusters.len()
+            && self.known.get(low, high).is_none()
+        {
+            self.compare_pair(low, high, tools);
+            self.extremes = self.ratios.extremes();
+        }
+    }
+
+    /// Whether the closest pair, which is known, is to be united whatever the number of clusters.
+    fn is_closest_close(&mut self, tools: Tools<'_>) -> bool {
+        let rule = tools.merger.rule;
+        // No ratio is above 1.
+        if rule.ratio_min <= self.extremes.least && self.extremes.least < rule.ratio_relative {
+            for high in 0..self.clusters.len() {
+                for low in 0..high {
+                    let is_decided = self.extremes.least / self.extremes.greatest < rule.ratio_relative;
+                    if !is_decided && self.known.get(low, high).is_none() {
+                        self.compare_pair(low, high, tools);
+                        self.extremes.greatest = self.extremes.greatest.max(self.ratios.get(low, high));
+                    }
+                }
+            }
+        }
+        self.extremes.least < rule.ratio_min
+            || self.extremes.least / self.extremes.greatest < rule.ratio_relative
     }
 
     /// Stops comparing the order of calls in unlike iterations if that has become too much work.
@@ -253,7 +307,7 @@ impl Iterations {
                 cluster.average.forget_order(tools);
             }
         }
-        self.known.iter_mut().for_each(|row| row.fill(None));
+        self.known.fill(None);
     }
 
     /// The loop with at most K clusters, and the rows of its iterations. More than [`ITERATIONS_MAX`] iterations are
@@ -261,17 +315,16 @@ impl Iterations {
     pub fn close(mut self, source: LoopSource, tools: Tools<'_>) -> (LoopBody<Piece>, LoopRows) {
         let rule = tools.merger.rule;
         let k = rule.k(self.n as usize);
-        // Some ratios are of averages that have changed since, or lower bounds.
+        // Some ratios are of averages that have changed since.
         for at in 0..self.clusters.len() {
             self.compare(at, tools);
         }
         while 1 < self.clusters.len() {
-            let is_close =
-                self.closest < rule.ratio_min || self.closest / self.farthest < rule.ratio_relative;
-            if !is_close && self.clusters.len() <= k {
+            self.find_closest(tools);
+            if self.clusters.len() <= k && !self.is_closest_close(tools) {
                 break;
             }
-            let (i, j) = self.closest_pair;
+            let (i, j) = self.extremes.closest;
             self.unite(i, j, tools);
             self.compare(i, tools);
         }
@@ -350,10 +403,6 @@ impl IterationAverage {
     ) -> (f64, bool) {
         let new = &candidate.new;
         let both = self.average.duration + new.duration;
-        let least = ratio((self.average.duration - new.duration).abs(), both);
-        if limit <= least {
-            return (least, false);
-        }
         if candidate.piece.is_none() && self.average.is_like(new.columns) {
             // Its sum may have ended early, and adds in another order.
             return (ratio(self.average.diff_like(new.columns, &new.aux, limit * both, tools), both), false);
@@ -374,18 +423,35 @@ impl LoopBody {
     /// A loop of one location over these iterations.
     pub(crate) fn of_iterations(iterations: Vec<Node>, source: LoopSource, merger: &Merger<'_>) -> Self {
         let merger = Merger { over: Over::Iterations, ..*merger };
-        let n = iterations.len();
-        let mut cluster_of = vec![0; n];
-        let mut clusters = Vec::new();
-        for (i, (members, average)) in cluster(iterations, &merger).into_iter().enumerate() {
+        let mut cluster_of = vec![0; iterations.len()];
+        let averages = if are_columns(&iterations) {
+            averages_of_columns(iterations, &merger)
+        } else {
+            let of_tree = |(members, average): (Members, Weighted)| (members, average.tree);
+            cluster(iterations, &merger).into_iter().map(of_tree).collect()
+        };
+        let mut clusters = Vec::with_capacity(averages.len());
+        for (i, (members, tree)) in averages.into_iter().enumerate() {
             for &member in &members {
                 cluster_of[member] = i as u32;
             }
-            clusters.push(IterationCluster { n: members.len() as u64, tree: average.tree });
+            clusters.push(IterationCluster { n: members.len() as u64, tree });
         }
         let map = Runs::from_values(cluster_of);
         LoopBody { clusters, map, ..LoopBody::empty(source, LoopSource::TandemRepeat) }
     }
+}
+
+/// The averages of iterations that are columns.
+fn averages_of_columns(mut iterations: Vec<Node>, merger: &Merger<'_>) -> Vec<(Members, Node)> {
+    let columns = iterations.iter().map(Column::new).collect();
+    let average = |(members, column): (Members, Column)| {
+        let first = &mut iterations[members[0]];
+        let mut tree = std::mem::replace(first, Node::leaf(StaticId::Iteration, 0.0));
+        column.fill(&mut tree);
+        (members, tree)
+    };
+    cluster_all(columns, &mut Columns(merger)).into_iter().map(average).collect()
 }
 
 impl LoopBody<Piece> {

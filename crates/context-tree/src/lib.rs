@@ -13,6 +13,7 @@
 #![deny(missing_docs)]
 
 mod align;
+mod alike;
 mod analysis;
 mod assemble;
 mod builder;
@@ -26,6 +27,7 @@ mod merge;
 mod merger;
 mod node;
 mod output;
+mod pairs;
 mod partial;
 mod piece;
 mod prune;
@@ -34,6 +36,7 @@ mod rows;
 mod run_length;
 mod sample_tree;
 mod strip;
+mod strip_diff;
 #[cfg(test)]
 mod tests;
 

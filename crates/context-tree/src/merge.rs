@@ -9,7 +9,7 @@
 //! variation over iterations into that over locations, hence the two [`Over`].
 
 use crate::align::{Alignment, Step, by_id};
-use crate::cluster::{Weighted, merge_cluster_set};
+use crate::cluster::{Members, Weighted, merge_cluster_set};
 use crate::diff::{IterationGroup, are_alike, groups};
 use crate::merger::{Merger, Over};
 use crate::node::{Body, Gaps, IterationCluster, LoopBody, Node, Stats};
@@ -190,6 +190,7 @@ impl Merger<'_> {
                 }
             }
             Body::Loop(body) => {
+                body.is_estimate = true;
                 body.gap = w.left_part(body.gap);
                 for cluster in &mut body.clusters {
                     self.merge_dummy(&mut cluster.tree, w);
@@ -226,12 +227,13 @@ impl Merger<'_> {
         a.cfg_source = a.cfg_source.max(b.cfg_source);
         a.gap = w.mean(a.gap, b.gap);
         a.rejected = a.rejected.max(b.rejected);
-        a.is_estimate |= b.is_estimate;
+        a.is_estimate |= b.is_estimate || a.map.len() != b.map.len();
         self.merge_profiles(&mut a.profiles, &b.profiles, w);
     }
 
     /// Averages what is outside of the iterations of a loop and what a dummy has.
     pub(super) fn dwindle_outside<T>(&self, a: &mut LoopBody<T>, w: SideWeights) {
+        a.is_estimate = true;
         a.gap = w.left_part(a.gap);
         for profile in &mut a.profiles {
             self.merge_dummy(profile, w);
@@ -248,7 +250,7 @@ pub(super) trait Averages {
     /// Makes `a`, the left side, the mean of itself and a dummy.
     fn dwindle(&self, a: &mut Self::Tree, w: SideWeights);
     /// Clusters of averages, each with its number of iterations, `n` in all.
-    fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Vec<usize>, Self::Tree)>;
+    fn clusters(&self, trees: Vec<(Self::Tree, f64)>, n: u64) -> Vec<(Members, Self::Tree)>;
 }
 
 impl Averages for Merger<'_> {
@@ -262,7 +264,7 @@ impl Averages for Merger<'_> {
         self.merge_dummy(a, w);
     }
 
-    fn clusters(&self, trees: Vec<(Node, f64)>, n: u64) -> Vec<(Vec<usize>, Node)> {
+    fn clusters(&self, trees: Vec<(Node, f64)>, n: u64) -> Vec<(Members, Node)> {
         let merger = Merger { over: Over::Iterations, ..*self };
         let period = self.differ.tolerance / 2.0;
         let trees = trees.into_iter().map(|(tree, n)| Weighted::new(tree, n, period)).collect();
@@ -339,15 +341,23 @@ pub(super) fn merge_iterations<A: Averages>(
     // What either side rejected is in the profiles of both.
     groups.retain(|group| !group.is_rejected);
     let n: u64 = groups.iter().map(|group| group.n).sum();
-    let merged = groups.iter().map(|group| {
+    let mut of_a: Vec<Option<A::Tree>> =
+        std::mem::take(&mut a.clusters).into_iter().map(|cluster| Some(cluster.tree)).collect();
+    let merged = groups.iter().enumerate().map(|(at, group)| {
+        // The last group of a cluster takes its tree.
+        let mut take = |i: usize| {
+            let is_last = groups[at + 1..].iter().all(|later| later.left != Some(i));
+            let tree = if is_last { of_a[i].take() } else { of_a[i].clone() };
+            tree.expect("only the last group takes it")
+        };
         let tree = match (group.left, group.right) {
             (Some(i), Some(j)) => {
-                let mut tree = a.clusters[i].tree.clone();
+                let mut tree = take(i);
                 averages.mean(&mut tree, &b.clusters[j].tree, w);
                 tree
             }
             (Some(i), None) => {
-                let mut tree = a.clusters[i].tree.clone();
+                let mut tree = take(i);
                 averages.dwindle(&mut tree, w);
                 tree
             }
@@ -374,7 +384,7 @@ pub(super) fn merge_iterations<A: Averages>(
         map.push(at.map_or(REJECTED, |at| cluster_of_group[at]), n);
     }
     a.map = map;
-    let of_cluster = |(members, tree): (Vec<usize>, A::Tree)| IterationCluster {
+    let of_cluster = |(members, tree): (Members, A::Tree)| IterationCluster {
         n: members.iter().map(|&group| groups[group].n).sum(),
         tree,
     };

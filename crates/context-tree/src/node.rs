@@ -212,7 +212,8 @@ pub struct LoopBody<T = Node> {
     pub profiles: Vec<Node>,
     /// Number of rejected iterations.
     pub rejected: u64,
-    /// Whether there may have been more iterations than were found, as in samples.
+    /// Whether there may have been more iterations than were found, as in samples, or fewer, as in the average of loops
+    /// of different lengths, which is as long as the longest.
     pub is_estimate: bool,
 }
 
@@ -242,14 +243,17 @@ impl Node {
     pub fn call(id: StaticId, gaps: impl Into<Gaps>, children: Vec<Node>) -> Self {
         let gaps = gaps.into();
         assert_eq!(gaps.len(), children.len() + 1, "a gap before, between and after the children");
-        let body = Body::Call { gaps, children };
-        Node { id, stats: Stats::one(body.duration()), body }
+        let duration =
+            gaps.iter().sum::<f64>() + children.iter().map(|child| child.stats.mean()).sum::<f64>();
+        Node { id, stats: Stats::one(duration), body: Body::Call { gaps, children } }
     }
 
     /// A loop of one location.
     pub fn of_loop(id: StaticId, body: LoopBody) -> Self {
-        let body = Body::Loop(Box::new(body));
-        Node { id, stats: Stats::one(body.duration()), body }
+        let of_clusters = body.clusters.iter().map(|c| c.n as f64 * c.tree.stats.mean());
+        let of_profiles = body.profiles.iter().map(|profile| profile.stats.mean());
+        let duration = body.gap + of_clusters.sum::<f64>() + of_profiles.sum::<f64>();
+        Node { id, stats: Stats::one(duration), body: Body::Loop(Box::new(body)) }
     }
 
     /// A profile of one location; children are sorted and united.

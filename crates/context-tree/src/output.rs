@@ -1,7 +1,7 @@
 //! Which locations and iterations are alike.
 
 use crate::assemble::{Assembler, LoopRecord};
-use crate::node::{Body, LoopSource, Node, StaticId};
+use crate::node::{Body, IterationCluster, LoopSource, Node, StaticId};
 use crate::partial::Alike;
 use crate::sample_tree::LcaQuality;
 use ouzel_analyses::peers::{PeerGroup, PeerKind};
@@ -62,7 +62,8 @@ pub struct LoopSummary {
     pub accepted: u64,
     /// Iterations that could not be distinguished or were too many, of the cluster that has most.
     pub rejected: u64,
-    /// Whether there may have been more iterations than were found, as in samples.
+    /// Whether there may have been more iterations than were found, as in samples; of a nested loop also whether its
+    /// number is that of averages over unlike iterations of the outer one.
     pub is_estimate: bool,
     /// Clusters of iterations, of the cluster of locations that has most.
     pub n_clusters: u32,
@@ -173,7 +174,8 @@ impl TreeGroup {
                 summary.instances.push(instance);
             }
             let mut nested = Loops::default();
-            let mut nest = Nest { assembler, path: Vec::new(), caller: None, called: &mut called };
+            let mut nest =
+                Nest { assembler, path: Vec::new(), caller: None, is_incomplete: false, called: &mut called };
             nested.add_nested(&average.tree, &mut nest, (None, members.len() as f64));
             loops.add(nested);
             clusters.push(LocationCluster { id: id as u32, members, representative, tree: average.tree });
@@ -232,6 +234,8 @@ struct Nest<'a> {
     path: Vec<StaticId>,
     /// The enclosing node.
     caller: Option<StaticId>,
+    /// Whether loops of this path are missing from other iterations of an outer loop, which are only sums.
+    is_incomplete: bool,
     called: &'a mut Called,
 }
 
@@ -280,13 +284,17 @@ impl Loops {
                     let summary = self.get(nest.path.clone(), ALL, [body.source, body.cfg_source]);
                     summary.accepted += n * body.n_iterations();
                     summary.rejected += n * body.rejected;
-                    summary.is_estimate |= body.is_estimate;
+                    summary.is_estimate |= body.is_estimate || nest.is_incomplete;
                     summary.n_clusters = summary.n_clusters.max(body.clusters.len() as u32);
                 }
+                let is_incomplete = nest.is_incomplete;
+                let is_sum = |cluster: &IterationCluster| matches!(cluster.tree.body, Body::Profile { .. });
+                nest.is_incomplete |= body.clusters.iter().any(is_sum);
                 for cluster in &body.clusters {
                     let n = n.unwrap_or(1) * cluster.n;
                     self.add_nested(&cluster.tree, nest, (Some(n), weight * cluster.n as f64));
                 }
+                nest.is_incomplete = is_incomplete;
             }
             Body::Profile { .. } => {}
         }

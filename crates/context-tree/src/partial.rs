@@ -176,7 +176,7 @@ mod tests {
         let merger = Merger::exact(&LookAhead, Over::Locations);
         for n in [1, 2, 3, 5, 8, 33, 100] {
             let expected: Vec<Vec<usize>> =
-                cluster((0..n).map(tree).collect(), &merger).into_iter().map(|c| c.0).collect();
+                cluster((0..n).map(tree).collect(), &merger).into_iter().map(|c| c.0.into_vec()).collect();
             let mut rng = Rng::new(u64::from(n));
             for _ in 0..4 {
                 let mut order: Vec<u32> = (0..n).collect();

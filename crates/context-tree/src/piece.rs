@@ -6,13 +6,14 @@
 //! Which iterations are averaged is decided in [`iterations`](crate::iterations).
 
 use crate::assemble::Assembler;
-use crate::cluster::{Clustering, merge_clusters};
+use crate::cluster::{Clustering, Members, merge_clusters};
 use crate::diff::{diff_iterations, groups, ratio};
 use crate::flat_profile::FlatProfile;
 use crate::merge::{Averages, SideWeights, merge_iterations};
 use crate::merger::{ClusterRule, Merger};
 use crate::node::{Body, IterationCluster, LoopBody, Node, StaticId};
 use crate::strip::{LEAVE, LOOPS, Strip, Taken, Token, distance, mean};
+use crate::strip_diff::{AuxDiff, Walk, diff_strips};
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -35,6 +36,12 @@ struct Flat {
     /// Mean time before each token, in ticks.
     times: Vec<f64>,
     aux: Vec<Inner>,
+}
+
+impl Flat {
+    fn walk(&self) -> Walk<'_, Inner> {
+        Walk::new(&self.tokens, &self.times, &self.aux)
+    }
 }
 
 /// What a token of a piece represents.
@@ -114,6 +121,11 @@ impl Piece {
         *self = Piece::of_tree(profile.into_node(StaticId::Iteration), self.duration);
     }
 
+    /// A lower bound of the ratio with a piece of this duration: what lasts longer on one side differs at least by that.
+    pub(crate) fn least_ratio(&self, duration: f64) -> f64 {
+        ratio((self.duration - duration).abs(), self.duration + duration)
+    }
+
     /// Whether all its iterations have the same tokens.
     pub(crate) fn is_flat(&self) -> bool {
         self.flat.is_some()
@@ -182,6 +194,11 @@ impl Piece {
         self.tree.get_or_init(|| Box::new(self.to_tree(tools)))
     }
 
+    /// As a tree of its own. None is kept: a piece inside of another is mostly asked once.
+    fn own_tree(&self, tools: Tools<'_>) -> Node {
+        self.tree.get().map_or_else(|| self.to_tree(tools), |tree| Node::clone(tree))
+    }
+
     fn to_tree(&self, tools: Tools<'_>) -> Node {
         let Some(flat) = &self.flat else { return Node::leaf(StaticId::Iteration, self.duration) };
         let aux = flat.aux.iter().map(|inner| Taken { node: inner.to_node(tools), rows: None });
@@ -218,7 +235,7 @@ impl InnerLoop {
         let LoopBody { source, cfg_source, gap, clusters, map, profiles, rejected, is_estimate } = &self.body;
         let tree = |cluster: &IterationCluster<Piece>| IterationCluster {
             n: cluster.n,
-            tree: cluster.tree.tree(tools).clone(),
+            tree: cluster.tree.own_tree(tools),
         };
         Node::of_loop(
             self.id,
@@ -239,9 +256,10 @@ impl InnerLoop {
 impl Tools<'_> {
     /// The time by which two pieces differ, in ticks.
     pub(crate) fn diff(self, a: &Piece, b: &Piece) -> f64 {
-        if let (Some(x), Some(y)) = (&a.flat, &b.flat)
-            && is_same(&x.tokens, &y.tokens)
-        {
+        if let (Some(x), Some(y)) = (&a.flat, &b.flat) {
+            if !is_same(&x.tokens, &y.tokens) {
+                return diff_strips(x.walk(), y.walk(), &self);
+            }
             let of_aux: f64 = x.aux.iter().zip(&y.aux).map(|(a, b)| self.diff_inner(a, b)).sum();
             return distance(&x.times, &y.times, f64::INFINITY) + of_aux;
         }
@@ -291,7 +309,7 @@ impl Tools<'_> {
         if let Some(other) = &mut other {
             other.forget_order(self);
         }
-        let mut tree = a.tree(self).clone();
+        let mut tree = a.tree.take().map_or_else(|| a.to_tree(self), |tree| *tree);
         self.merger.mean(&mut tree, other.as_ref().unwrap_or(b).tree(self), w);
         *a = Piece::of_tree(tree, a.duration);
         if limit < a.n_nodes && !a.is_unordered() {
@@ -309,6 +327,16 @@ impl Tools<'_> {
                 }
             }
         }
+    }
+}
+
+impl AuxDiff<Inner> for Tools<'_> {
+    fn diff(&self, a: &Inner, b: &Inner) -> f64 {
+        self.diff_inner(a, b)
+    }
+
+    fn dummy(&self, aux: &Inner) -> f64 {
+        aux.duration()
     }
 }
 
@@ -351,7 +379,7 @@ impl Averages for Tools<'_> {
         a.tree = OnceCell::new();
     }
 
-    fn clusters(&self, pieces: Vec<(Piece, f64)>, n: u64) -> Vec<(Vec<usize>, Piece)> {
+    fn clusters(&self, pieces: Vec<(Piece, f64)>, n: u64) -> Vec<(Members, Piece)> {
         let k = self.merger.rule.k(n as usize);
         let clusters = merge_clusters(pieces, k, &mut { *self });
         clusters.into_iter().map(|(members, (piece, _))| (members, piece)).collect()

@@ -58,8 +58,9 @@ pub struct LoopEntry {
     pub is_nested: bool,
     /// Iterations found.
     pub accepted: u64,
-    /// Whether all numbers of iterations of this loop are estimates: samples miss iterations, and can divide one. Then each
-    /// that was found is mostly one or several.
+    /// Whether all numbers of iterations of this loop are estimates. Samples miss iterations, and can divide one: each that
+    /// was found is mostly one or several. A loop inside of a loop is counted in the averages of the outer iterations,
+    /// which are as long as the longest of them.
     pub is_estimate: bool,
     /// Whether it has no mark and no line in the source.
     #[serde(skip)]

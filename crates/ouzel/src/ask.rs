@@ -13,7 +13,7 @@
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::phases::{PlanKeys, replaced};
-use crate::trees::TreeKeys;
+use crate::trees::{TreeKeys, TreesBesidePhases};
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
@@ -352,7 +352,7 @@ impl Trace {
     ) -> Result<Answer<Clusters>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let keys = TreeKeys::add_beside_calls(&mut set, self, trees);
+        let keys = TreeKeys::add_beside_calls(&mut set, self, trees, options);
         let profile = set.add(CallPathProfile);
         let mut pass = self.run(&set, options)?;
         let trees = keys.take(&mut pass, self, options)?;
@@ -399,8 +399,7 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = beside;
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
-        let question = || trees_of(semantics, options);
-        let trees = set.add(question());
+        let trees = TreesBesidePhases::add_to(&mut set, self, trees_of(semantics, options), options);
         let wants_cube = wants_variations(definitions) || wants_causes(definitions);
         let cube = wants_cube.then(|| set.add_silent(SeverityCube::as_evidence()));
         let keys = PlanKeys::add_to(&mut set, definitions, semantics);
@@ -410,7 +409,6 @@ impl Trace {
         });
         let mut pass = self.run(&set, options)?;
         let records = records.map(|key| pass.outputs.take(&key)).transpose()?.flatten();
-        let trees = pass.outputs.take(&trees)?;
         let mut material = analyses.gather(&mut pass, definitions)?;
         let inputs = keys.take(&mut pass)?;
         if let Some(planned) = self.planned_phases(material.phases(), inputs, semantics, options)? {
@@ -420,7 +418,7 @@ impl Trace {
             };
             material.set_phases(planned.output, notices);
         }
-        let trees = self.with_parts(trees, question(), material.phases(), options)?;
+        let trees = trees.take(&mut pass, material.phases(), self, options)?;
         material.set_steps(Steps::new(&trees));
         self.add_dependencies(&mut material, records, semantics, options)?;
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;

@@ -58,8 +58,8 @@ impl Trace {
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
         let wants_trees = matches!(per, Some(PartKind::Cluster | PartKind::Iteration));
-        let question = || trees_of(semantics, options);
-        let trees = wants_trees.then(|| TreeKeys::add_beside_calls(&mut set, self, question()));
+        let trees = wants_trees
+            .then(|| TreeKeys::add_beside_calls(&mut set, self, trees_of(semantics, options), options));
         let replay = Replayed::add_to(&mut set, definitions, options);
         let mut pass = self.run(&set, options)?;
         let profile = pass.outputs.take(&profile)?;

@@ -822,7 +822,7 @@ class LoopEntry(TypedDict):
     accepted: int
     """Iterations found."""
     is_estimate: bool
-    """Whether all numbers of iterations of this loop are estimates: samples miss iterations, and can divide one. Then each that was found is mostly one or several."""
+    """Whether all numbers of iterations of this loop are estimates. Samples miss iterations, and can divide one: each that was found is mostly one or several. A loop inside of a loop is counted in the averages of the outer iterations, which are as long as the longest of them."""
     rejected: int
     """What could not be split into iterations."""
     n_clusters: int

@@ -33,7 +33,7 @@ mod tests;
 pub(crate) use location::SampleTiming;
 pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
 
-use crate::cluster::{Weighted, cluster};
+use crate::cluster::{Members, Weighted, cluster};
 use crate::merger::Merger;
 use crate::node::{
     Body, Gaps, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats, add_profile, profile_of,
@@ -298,7 +298,7 @@ impl SampledIterations {
         for (i, (members, _)) in (0..).zip(&clusters) {
             members.iter().for_each(|&member| of[member] = i);
         }
-        let cluster = |(members, average): (Vec<usize>, Weighted)| IterationCluster {
+        let cluster = |(members, average): (Members, Weighted)| IterationCluster {
             n: members.len() as u64,
             tree: average.tree,
         };

@@ -124,7 +124,10 @@ fn clusters(n_ranks: usize) -> Vec<Vec<usize>> {
         identify(&mut tree.root, &flows, Acceptance::sampled(tree.period));
         tree.root.into_node(&merger(Over::Iterations))
     });
-    cluster(trees.collect(), &merger(Over::Locations)).into_iter().map(|(members, _)| members).collect()
+    cluster(trees.collect(), &merger(Over::Locations))
+        .into_iter()
+        .map(|(members, _)| members.into_vec())
+        .collect()
 }
 
 #[test]

@@ -147,7 +147,7 @@ fn equal_instances_are_one_cluster() {
     let merger = Merger::exact(&LookAhead, Over::Locations);
     let clusters = cluster(trees, &merger);
     assert_eq!(clusters.len(), 1);
-    assert_eq!(clusters[0].0, [0, 1]);
+    assert_eq!(clusters[0].0.as_slice(), [0, 1]);
     // Nothing takes no time.
     assert_eq!(cluster(vec![Node::leaf(id(1), 0.0); 3], &merger).len(), 1);
 }

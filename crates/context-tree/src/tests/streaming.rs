@@ -57,6 +57,27 @@ fn a_tree_is_what_ran_inside_what() {
 }
 
 #[test]
+fn the_length_of_loops_inside_of_unlike_iterations_is_an_estimate() {
+    let inner = |n_of: fn(usize) -> usize| {
+        let mut calls = Vec::new();
+        for i in 0..6 {
+            calls.push(("a", 0, 1000));
+            calls.extend(vec![("x", 0, 1); n_of(i)]);
+            calls.push(("MPI_Barrier", 0, 1));
+        }
+        let output = clusters_of(&one_rank(&calls));
+        let loops = &output.groups[0].loops;
+        let outer = loops.iter().find(|of| !of.is_nested).expect("the outer loop is found");
+        assert_eq!((outer.accepted, outer.is_estimate), (6, false));
+        let nested = loops.iter().find(|of| of.is_nested).expect("the inner loop is found");
+        (nested.accepted, nested.is_estimate)
+    };
+    assert_eq!(inner(|_| 4), (24, false));
+    // The average of loops is as long as the longest.
+    assert_eq!(inner(|i| 4 + i % 2), (30, true));
+}
+
+#[test]
 fn loops_of_three_and_of_many_iterations_are_found_alike() {
     for n in [3, 7, 8, 9, 50] {
         let mut calls = vec![("init", 2, 5)];

@@ -54,7 +54,7 @@ fn one(page: &mut Page, number: usize, of_loop: &LoopEntry, data: &Data, top: us
     let name = page.style.paint(Paint::Name, &loop_name(of_loop, room));
     page.lines.push(format!("{number:>3}  {name}   {}", page.style.paint(Paint::Heading, &what)));
     page.text(INDENT, &origin(of_loop), Paint::Dim);
-    if of_loop.is_estimate {
+    if of_loop.is_estimate && !of_loop.is_nested {
         page.text(INDENT, MISSED, Paint::Dim);
     }
     for instance in of_loop.instances.iter().take(MAX_INSTANCES) {
@@ -90,7 +90,10 @@ fn origin(of_loop: &LoopEntry) -> String {
     let mut parts = vec![of_loop.source_in_words()];
     if of_loop.is_nested {
         let outer = of_loop.inside_of.last().map_or_else(|| "another loop".to_owned(), |name| region(name));
-        parts.push(format!("inside {outer}, counted over all its iterations"));
+        parts.push(match of_loop.is_estimate {
+            true => format!("inside {outer}, whose iterations differ: counted in their averages"),
+            false => format!("inside {outer}, counted over all its iterations"),
+        });
     }
     if 0 < of_loop.rejected {
         let n = units::counted(of_loop.rejected, "piece", "pieces");
