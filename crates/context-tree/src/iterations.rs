@@ -147,33 +147,50 @@ impl Iterations {
         self.row.extend(bounds);
         self.known_row.clear();
         self.known_row.resize(self.clusters.len(), None);
-        let mut order: SmallVec<[usize; CLUSTERS_MAX]> = (0..self.clusters.len()).collect();
-        // Those of the same tokens cost no tree, and one of them is probably close.
-        let key = |&i: &usize| {
-            let is_like = new.piece.is_none() && self.clusters[i].average.is_like(new.new.columns);
-            (!is_like, i != self.latest && is_like)
-        };
-        order.sort_by(|i, j| key(i).cmp(&key(j)).then(self.row[*i].total_cmp(&self.row[*j])));
-        let (mut nearest, mut at) = (f64::INFINITY, 0);
-        for i in order {
-            let bound = self.row[i];
-            // Beyond these nothing joins.
-            let is_far = rule.ratio_relative <= bound && !(is_full && bound <= self.extremes.least);
-            if !is_far && bound < nearest {
-                let cluster = &self.clusters[i];
-                let (ratio, is_known) =
-                    cluster.ratio_with(new, nearest, self.is_unordered, &mut self.work, tools);
-                self.row[i] = ratio;
-                self.known_row[i] = is_known.then_some((cluster.n, 1.0));
+        // Those of the same tokens cost no tree, and one of them is probably close: that of the iteration before, mostly.
+        let is_like = |cluster: &IterationAverage| cluster.average.is_like(new.new.columns);
+        let latest = self.clusters.get(self.latest).is_some_and(is_like).then_some(self.latest);
+        let mut found = (f64::INFINITY, 0);
+        if let Some(latest) = latest {
+            self.look_at(latest, new, &mut found, is_full, tools);
+            if found.0 < rule.ratio_min {
+                return found;
             }
-            if self.row[i] < nearest {
-                (nearest, at) = (self.row[i], i);
-            }
-            if nearest < rule.ratio_min {
+        }
+        let others = (0..self.clusters.len()).filter(|&i| Some(i) != latest);
+        let mut others: SmallVec<[(bool, f64, usize); CLUSTERS_MAX]> =
+            others.map(|i| (!self.clusters[i].average.is_like(new.new.columns), self.row[i], i)).collect();
+        others.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        for (_, _, i) in others {
+            self.look_at(i, new, &mut found, is_full, tools);
+            if found.0 < rule.ratio_min {
                 break;
             }
         }
-        (nearest, at)
+        found
+    }
+
+    /// Compares an iteration with a cluster, if it may be the nearest and near enough for the iteration to join.
+    fn look_at(
+        &mut self,
+        at: usize,
+        new: &mut Candidate<'_>,
+        nearest: &mut (f64, usize),
+        is_full: bool,
+        tools: Tools<'_>,
+    ) {
+        let bound = self.row[at];
+        let may_join = bound < tools.merger.rule.ratio_relative || (is_full && bound <= self.extremes.least);
+        if may_join && bound < nearest.0 {
+            let cluster = &self.clusters[at];
+            let (ratio, is_known) =
+                cluster.ratio_with(new, nearest.0, self.is_unordered, &mut self.work, tools);
+            self.row[at] = ratio;
+            self.known_row[at] = is_known.then_some((cluster.n, 1.0));
+        }
+        if self.row[at] < nearest.0 {
+            *nearest = (self.row[at], at);
+        }
     }
 
     fn join(&mut self, at: usize, new: Candidate<'_>, tools: Tools<'_>) {
