@@ -14,6 +14,7 @@ mod mutate;
 mod release;
 mod runner;
 mod setup;
+mod site;
 mod steps;
 mod stopwatch;
 mod synth;
@@ -42,6 +43,7 @@ usage: cargo xtask <chore>
   zoo ...          run the MPI programs with planted faults and record them; --help lists the options
   dist ...         the archive, the packages and checksums that are handed to users; --help lists the options
   release          whether a release could be made now: --dry-run
+  site ...         the documentation as a web site, by mdBook; --help lists the options
   web              build the page of the viewer into web/dist, with npm; --browser tests it, --pictures draws it
   loop             how long it takes from an edit in an analysis to its tests
   help             this text
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
     let outcome = match chore {
         "audit" => audit::run(rest),
         "setup" => setup::run(rest),
+        "site" => site::run(rest),
         "test" => test::run(rest),
         "tidy" => tidy::run(rest),
         "docs" => docs::run(rest),

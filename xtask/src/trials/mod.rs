@@ -8,7 +8,7 @@ mod recipes;
 mod record_faults;
 
 use crate::steps::{self, Context, Outcome, Step};
-use crate::{bench, dist, fuzz, mutate, setup, workspace};
+use crate::{bench, dist, fuzz, mutate, setup, site, workspace};
 use anyhow::{Result, bail, ensure};
 use std::fs;
 use std::process::Command;
@@ -25,6 +25,7 @@ what takes too long for cargo xtask test; all of them if none is named
   processors     static binaries for x86-64 and 64-bit ARM from a Rust that has neither target; needs the same
   recipes        the recipes of packaging/, by the tools of each ecosystem
   record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
+  site           the documentation by mdBook, in two versions, in a browser; compiles mdBook once
   same-bytes     cargo xtask dist from a second clone, which must give the same bytes
   benchmarks     cargo xtask bench, which writes docs/speed.md
 
@@ -38,6 +39,7 @@ const TRIALS: &[Step] = &[
     ("processors", processors::build_and_use),
     ("recipes", recipes::try_all),
     ("record-faults", record_faults::kill_ranks),
+    ("site", site),
     ("same-bytes", same_bytes),
     ("benchmarks", benchmarks),
 ];
@@ -68,6 +70,10 @@ fn fuzzing(context: &Context) -> Result<Outcome> {
 /// Other cases than those of `cargo xtask test`, which has the seed 1.
 fn mutations(context: &Context) -> Result<Outcome> {
     Ok(Outcome::Passed(mutate::mutate(&context.root, Duration::from_secs(30 * 60), 2)?))
+}
+
+fn site(context: &Context) -> Result<Outcome> {
+    Ok(Outcome::Passed(site::build_and_look(&context.root)?))
 }
 
 /// The folder, the caches and the time of a build must not show in what is handed on.
