@@ -7,6 +7,7 @@
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::workspace;
 use anyhow::{Context, Result};
+use ouzel_testkit::compiles_openmp;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,6 +57,7 @@ pub fn install(root: &Path) -> Result<Tools> {
     install_browser(&mut tools);
     install_slurm(&mut tools);
     install_mpi(&mut tools);
+    install_openmp(&mut tools);
     install_python(root, &mut tools)?;
     Ok(tools)
 }
@@ -80,6 +82,18 @@ fn install_mpi(tools: &mut Tools) {
     ] {
         if answers(Command::new(program).arg("--version")) {
             continue;
+        }
+        if let Err(error) = install_debian_package(package) {
+            tools.skip(package, &format!("{error:#}"));
+        }
+    }
+}
+
+/// OpenMP is recorded of two runtimes: that of GCC, and that of Clang.
+fn install_openmp(tools: &mut Tools) {
+    for package in ["clang", "libomp-dev"] {
+        if compiles_openmp("clang") {
+            return;
         }
         if let Err(error) = install_debian_package(package) {
             tools.skip(package, &format!("{error:#}"));

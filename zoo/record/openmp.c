@@ -6,8 +6,13 @@
  *   openmp sizes N        teams of 4, 2 and 4 threads in turn, N times
  *   openmp nested         teams in teams
  *   openmp many N         N short parallel regions
+ *   openmp inside         regions inside of others that are not nested, so of one thread each
+ *   openmp roots N        two threads that fork teams of 2 and 3 threads in turn, N times
+ *   openmp jump           a function that ends with a region, and one with a barrier: compilers make jumps of both
+ *   openmp leave N        thread N of a team ends the process while others work
  */
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +140,45 @@ static int nested(void) {
     return n == 12 ? 0 : failed(7);
 }
 
+static void *root(void *n) {
+    for (long i = 0; i < 2 * *(long *)n; i++)
+#pragma omp parallel num_threads(i % 2 ? 3 : 2)
+        work(0.1);
+    return NULL;
+}
+
+static void roots(long n) {
+    pthread_t other;
+    pthread_create(&other, NULL, root, &n);
+    root(&n);
+    pthread_join(other, NULL);
+}
+
+static int inside(void) {
+    int n = 0;
+    omp_set_max_active_levels(1);
+#pragma omp parallel num_threads(2)
+    for (int i = 0; i < 50; i++)
+#pragma omp parallel num_threads(2)
+#pragma omp atomic
+        n++;
+    return n == 100 ? 0 : failed(8);
+}
+
+__attribute__((noinline)) void meet(void) {
+    work(0.1);
+#pragma omp barrier
+}
+
+__attribute__((noinline)) void jump(void) {
+    work(0.1);
+#pragma omp parallel num_threads(2)
+    {
+        meet();
+        work(0.1);
+    }
+}
+
 int main(int argc, char **argv) {
     const char *what = argc < 2 ? "" : argv[1];
     int n = argc < 3 ? 1 : atoi(argv[2]);
@@ -142,7 +186,18 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "locks")) locks(n);
     else if (!strcmp(what, "constructs")) return constructs();
     else if (!strcmp(what, "nested")) return nested();
-    else if (!strcmp(what, "sizes")) {
+    else if (!strcmp(what, "inside")) return inside();
+    else if (!strcmp(what, "jump")) jump();
+    else if (!strcmp(what, "roots")) roots(n);
+    else if (!strcmp(what, "leave")) {
+#pragma omp parallel num_threads(3)
+        {
+            work(5);
+#pragma omp barrier
+            if (omp_get_thread_num() == n) exit(3);
+            work(2000);
+        }
+    } else if (!strcmp(what, "sizes")) {
         for (int i = 0; i < 3 * n; i++)
 #pragma omp parallel num_threads(i % 3 == 1 ? 2 : 4)
             work(0.1);

@@ -97,8 +97,13 @@ pub fn symbol_of_caller(name: &CStr, address: usize) -> *mut c_void {
 /// Whether an address is in this library.
 #[cfg(target_arch = "x86_64")]
 pub fn is_own(address: usize) -> bool {
-    let own = file_of(is_own as *const () as usize);
-    file_of(address).zip(own).is_some_and(|(file, own)| file.dli_fbase == own.dli_fbase)
+    are_in_one_file(address, is_own as *const () as usize)
+}
+
+/// Whether two addresses are in one loaded file.
+#[cfg(target_arch = "x86_64")]
+pub fn are_in_one_file(one: usize, other: usize) -> bool {
+    file_of(one).zip(file_of(other)).is_some_and(|(one, other)| one.dli_fbase == other.dli_fbase)
 }
 
 /// What the loader says of an address.

@@ -105,6 +105,17 @@ pub enum Entry {
         /// The file that the code is mapped from.
         module: String,
     },
+    /// The function that compilers made of the body of a construct which is known by a call.
+    Body {
+        /// Of the construct, as events refer to it.
+        id: u32,
+        /// Offset in the file.
+        offset: u64,
+        /// The file that the code is mapped from.
+        module: String,
+    },
+    /// A runtime of OpenMP reports to another tool than the recorder.
+    OtherTool,
     /// A thread belongs to a team.
     Team {
         /// As events refer to it.
@@ -362,7 +373,9 @@ impl Entry {
                 put_number(to, offset);
                 put(to, module);
             }
-            Entry::Construct { .. } | Entry::Team { .. } => self.put_openmp(to),
+            Entry::Construct { .. } | Entry::Body { .. } | Entry::Team { .. } | Entry::OtherTool => {
+                self.put_openmp(to);
+            }
             Entry::Communicator { .. } | Entry::CommunicatorName { .. } | Entry::Topology { .. } => {
                 self.put_communicator(to);
             }
@@ -440,6 +453,13 @@ impl Entry {
                 put_number(to, offset);
                 put(to, module);
             }
+            Entry::Body { id, offset, module } => {
+                to.push_str("body");
+                put_number(to, id);
+                put_number(to, offset);
+                put(to, module);
+            }
+            Entry::OtherTool => to.push_str("other-tool"),
             Entry::Team { id, number, slot } => {
                 to.push_str("team");
                 [id, number, slot].into_iter().for_each(|number| put_number(to, number));
@@ -562,6 +582,8 @@ impl Entry {
                 offset: fields.number()?,
                 module: fields.text()?,
             },
+            "body" => Entry::Body { id: fields.number()?, offset: fields.number()?, module: fields.text()? },
+            "other-tool" => Entry::OtherTool,
             "team" => Entry::Team { id: fields.number()?, number: fields.number()?, slot: fields.number()? },
             "communicator" => fields.communicator()?,
             "communicator-name" => Entry::CommunicatorName { id: fields.number()?, name: fields.text()? },

@@ -4,6 +4,7 @@ use crate::skips;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The root of the workspace.
 pub fn workspace_root() -> PathBuf {
@@ -49,6 +50,21 @@ pub fn has_programs(names: &[&str]) -> bool {
     let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     let absent: Vec<&str> = names.iter().copied().filter(|name| !is_there(name)).collect();
     absent.is_empty() || skips::note::<()>(&format!("not installed: {}", absent.join(", "))).is_some()
+}
+
+/// Whether this compiler of C makes programs with OpenMP; `false` as for [`shared_data`].
+pub fn has_openmp(compiler: &str) -> bool {
+    compiles_openmp(compiler)
+        || skips::note::<()>(&format!("not installed: {compiler} with a runtime of OpenMP")).is_some()
+}
+
+/// The same without a word.
+pub fn compiles_openmp(compiler: &str) -> bool {
+    let mut command = Command::new(compiler);
+    // A program without code, whose `main` the linker makes up.
+    command.args(["-fopenmp", "-x", "c", "-o", "/dev/null", "/dev/null", "-Wl,--defsym,main=0"]);
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
 }
 
 /// The folders with an OTF2 archive: those of `testdata`, and of the shared data. Of two with one name, the first.

@@ -23,7 +23,9 @@ mod toy;
 mod toy_profile;
 
 pub use application::{OutputApplication, SimulatedApplication};
-pub use data::{archives, golden, has_programs, shared_data, shared_path, workspace_root};
+pub use data::{
+    archives, compiles_openmp, golden, has_openmp, has_programs, shared_data, shared_path, workspace_root,
+};
 pub use lost::without_definitions;
 pub use rng::Rng;
 pub use run::{run, run_report};

@@ -39,7 +39,7 @@ Examples:
 
 A recording has samples of the call paths of all threads, the calls of MPI in C and Fortran (Open MPI,
 MPICH and libraries made from it), with messages, collective operations and communicators, calls of
-files and streams with their bytes, OpenMP of programs compiled by GCC or gfortran, and the functions of
+files and streams with their bytes, OpenMP of programs compiled by GCC, gfortran or Clang, and functions of
 code that is compiled with -finstrument-functions (GCC, Clang, gfortran).
 DIR is the archive, DIR/traces.otf2. A process that is killed loses nothing that it had recorded.
 Standard output and the exit code are those of COMMAND. More: docs/record.md"
@@ -69,7 +69,7 @@ pub struct RecordArgs {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub mpi: Switch,
 
-    /// Whether OpenMP of programs compiled by GCC is recorded: parallel regions, barriers, locks, tasks
+    /// Whether OpenMP of GCC and Clang is recorded: parallel regions, barriers, locks, tasks
     #[arg(long, value_enum, value_name = "WHEN", default_value = "on")]
     pub openmp: Switch,
 
@@ -380,7 +380,9 @@ fn waiting() -> &'static str {
 /// What of OpenMP is recorded on this system.
 fn openmp() -> &'static str {
     match cfg!(target_arch = "x86_64") {
-        true => "parallel regions, teams, barriers, shared work, locks and tasks of programs compiled by GCC",
+        true => {
+            "parallel regions, teams, barriers, shared work, locks and tasks of programs compiled by GCC and Clang"
+        }
         false => "not on this processor: x86-64 alone",
     }
 }

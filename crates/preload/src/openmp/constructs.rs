@@ -3,56 +3,14 @@
 //! Law: a region is left by the call that ends its construct. One construct has no such call: what the thread that runs a
 //! `single` does ends with its next barrier or shared work.
 
+use super::locks::{acquired, released};
 use super::sites::{self, Site};
-use super::{RecordedUse, close, close_single, enter, leave, open, write};
-use crate::clock;
+use super::{RecordedUse, close, close_single, enter, leave, open};
 use crate::next;
 use crate::process::Process;
-use ouzel_otf2::records::enums::Paradigm;
-use ouzel_otf2::records::event::{Leave, ThreadAcquireLock, ThreadReleaseLock};
 use ouzel_recording::openmp::Construct;
 use std::arch::naked_asm;
 use std::ffi::{CStr, c_int};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-
-/// The lock of criticals without a name; those with one, and locks of the program, have addresses.
-const UNNAMED: usize = 1;
-/// Locks that are told apart.
-const N_LOCKS: usize = 1 << 10;
-/// Address of each lock, and how often it was acquired.
-static LOCKS: [(AtomicUsize, AtomicU32); N_LOCKS] =
-    [const { (AtomicUsize::new(0), AtomicU32::new(0)) }; N_LOCKS];
-
-/// The number of a lock, and how often it was acquired; none if there are too many locks.
-fn lock(address: usize) -> Option<(u32, &'static AtomicU32)> {
-    let first = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - N_LOCKS.ilog2());
-    for at in (0..N_LOCKS).map(|i| (first + i) % N_LOCKS) {
-        let (known, n_acquired) = &LOCKS[at];
-        let found = known.compare_exchange(0, address, Ordering::AcqRel, Ordering::Acquire);
-        if found.is_ok() || found == Err(address) {
-            return Some((at as u32, n_acquired));
-        }
-    }
-    None
-}
-
-/// Takes note that this thread has a lock. Only one at a time has it.
-fn acquired(process: &'static Process, address: usize) {
-    if let Some((lock_id, n_acquired)) = lock(address) {
-        let acquisition_order = n_acquired.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        let event = ThreadAcquireLock { model: Paradigm::OpenMp, lock_id, acquisition_order };
-        write(process, clock::now_ns(), &[event.into()]);
-    }
-}
-
-/// Takes note that this thread is about to give a lock back that it has.
-fn released(process: &'static Process, address: usize) {
-    if let Some((lock_id, n_acquired)) = lock(address) {
-        let acquisition_order = n_acquired.load(Ordering::Relaxed);
-        let event = ThreadReleaseLock { model: Paradigm::OpenMp, lock_id, acquisition_order };
-        write(process, clock::now_ns(), &[event.into()]);
-    }
-}
 
 /// What a wrapper gets: the function's name, the address that it returns to, and the program's arguments.
 struct Use<'a> {
@@ -163,8 +121,7 @@ impl Use<'_> {
         let before = |process, site: &'static Site| enter(process, site.region(process, Construct::SetLock));
         let after = |process, site: &'static Site, _| {
             acquired(process, self.arguments[0]);
-            let region = site.region(process, Construct::SetLock);
-            write(process, clock::now_ns(), &[Leave { region }.into()]);
+            leave(process, site.region(process, Construct::SetLock));
         };
         // SAFETY: as the caller says.
         unsafe { self.around(before, after) }
@@ -182,6 +139,8 @@ macro_rules! wrap {
     ($($count:tt $name:ident $doing:expr;)*) => {$(wrap!(@ $count $name $doing);)*};
     (@ 0 $name:ident $doing:expr) => { wrap!(# $name ("mov rdi, [rsp]", "jmp {0}"), (), $doing); };
     (@ 1 $name:ident $doing:expr) => { wrap!(# $name ("mov rsi, [rsp]", "jmp {0}"), (a), $doing); };
+    (@ 3 $name:ident $doing:expr) => { wrap!(# $name ("mov rcx, [rsp]", "jmp {0}"), (a, b, c), $doing); };
+    (@ 4 $name:ident $doing:expr) => { wrap!(# $name ("mov r8, [rsp]", "jmp {0}"), (a, b, c, d), $doing); };
     (@ 5 $name:ident $doing:expr) => { wrap!(# $name ("mov r9, [rsp]", "jmp {0}"), (a, b, c, d, e), $doing); };
     (@ 6 $name:ident $doing:expr) => {
         wrap!(# $name (
@@ -213,15 +172,18 @@ macro_rules! wrap {
     };
 }
 
-const CRITICAL: (Construct, Construct) = (Construct::Critical, Construct::CriticalBlock);
-const ORDERED: (Construct, Construct) = (Construct::Ordered, Construct::OrderedBlock);
+/// Criticals and what is inside of them.
+pub const CRITICAL: (Construct, Construct) = (Construct::Critical, Construct::CriticalBlock);
+/// The same of blocks in the order of iterations.
+pub const ORDERED: (Construct, Construct) = (Construct::Ordered, Construct::OrderedBlock);
 
 /// What wrappers do. Each gets arguments of the program for its real function.
 ///
 /// # Safety
 /// They are those that the function takes.
 mod doing {
-    use super::{CRITICAL, Construct, ORDERED, UNNAMED, Use, c_int};
+    use super::super::locks::UNNAMED;
+    use super::{CRITICAL, Construct, ORDERED, Use, c_int};
 
     macro_rules! doing {
         ($($name:ident |$used:ident| $body:expr;)*) => {$(
@@ -247,6 +209,8 @@ mod doing {
         critical_end |it| it.admits(CRITICAL, Some(UNNAMED));
         critical_name_start |it| it.excludes(CRITICAL, it.arguments.first().copied());
         critical_name_end |it| it.admits(CRITICAL, it.arguments.first().copied());
+        critical_third_start |it| it.excludes(CRITICAL, it.arguments.get(2).copied());
+        critical_third_end |it| it.admits(CRITICAL, it.arguments.get(2).copied());
         ordered_start |it| it.excludes(ORDERED, None);
         ordered_end |it| it.admits(ORDERED, None);
         set_lock |it| it.set_lock();
@@ -267,6 +231,9 @@ mod wrappers {
         0 GOMP_critical_end doing::critical_end;
         1 GOMP_critical_name_start doing::critical_name_start;
         1 GOMP_critical_name_end doing::critical_name_end;
+        3 __kmpc_critical doing::critical_third_start;
+        4 __kmpc_critical_with_hint doing::critical_third_start;
+        3 __kmpc_end_critical doing::critical_third_end;
         0 GOMP_ordered_start doing::ordered_start;
         0 GOMP_ordered_end doing::ordered_end;
         1 GOMP_sections_start doing::sections_start;

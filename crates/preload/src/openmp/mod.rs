@@ -1,8 +1,10 @@
-//! The wrappers of libgomp's functions: what GCC and gfortran make of directives of OpenMP.
+//! OpenMP: wrappers of libgomp's functions, which GCC and gfortran make of directives, and the tool that libomp, the runtime
+//! of Clang and Intel's compilers, reports to ([`ompt`]). Both write by the same functions.
 //!
 //! ```text
 //! GOMP_parallel(f, data) ──► Fork ── the runtime's GOMP_parallel(in_team, fork) ── Join
 //!                                      └─ each thread: TeamBegin · f(data) · implicit barrier · TeamEnd
+//! libomp ──parallel_begin──► Fork · implicit_task ──► TeamBegin … TeamEnd · parallel_end ──► Join
 //! ```
 //! Law: the runtime gets the program's arguments, but for bodies, around which the recorder has its own, and is called
 //! exactly once. Inside of the runtime nothing is recorded but bodies that it runs. A thread that waits for a team is
@@ -11,7 +13,11 @@
 //! libgomp does not say when all threads have come to the barrier that ends a parallel region, which is inside of it. So
 //! bodies of several threads end with a barrier of the team's own in front of that, as Score-P inserts it, too.
 
+mod bodies;
 mod constructs;
+mod locks;
+mod ompt;
+mod regions;
 mod sites;
 mod tasks;
 mod teams;

@@ -5,12 +5,12 @@
 
 use crate::next;
 use crate::process::Process;
-use crate::process::regions::{Known, describe_construct};
+use crate::process::regions::{Known, describe_body, describe_construct};
 use ouzel_recording::openmp::Construct;
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// What an address is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Site {
     name: &'static CStr,
     address: usize,
     kind: SiteKind,
-    /// Whether the recorder is what the call returns to: a body has ended with a jump.
+    /// Whether the recorder, or the runtime that reports, is what the call returns to: a body has ended with a jump.
     is_own: bool,
     /// The real function that is called; that which runs the body.
     pub real: *mut c_void,
@@ -35,6 +35,8 @@ pub struct Site {
     pub runtime: Runtime,
     /// For each construct, its region below the number of the fork that it belongs to, which is one more than it is.
     regions: [AtomicU64; Construct::ALL.len()],
+    /// The fork in which the function was written down that is the body of what a call begins.
+    body_known: AtomicU64,
 }
 
 // SAFETY: it is never changed but for its atomic numbers.
@@ -43,7 +45,7 @@ unsafe impl Send for Site {}
 unsafe impl Sync for Site {}
 
 /// Functions of a runtime.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Runtime {
     thread_num: Option<unsafe extern "C" fn() -> c_int>,
     num_threads: Option<unsafe extern "C" fn() -> c_int>,
@@ -55,6 +57,11 @@ pub struct Runtime {
 const N_SITES: usize = 1 << 13;
 /// How far from its first place a site may be kept.
 const N_TRIES: usize = 64;
+
+/// The name of no function.
+const NO_FUNCTION: &CStr = c"";
+/// A function of each runtime that reports; most programs have one.
+static RUNTIMES: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
 
 static SITES: [AtomicPtr<Site>; N_SITES] = [const { AtomicPtr::new(ptr::null_mut()) }; N_SITES];
 
@@ -79,6 +86,22 @@ pub fn site_of_call(name: &'static CStr, address: usize) -> Option<&'static Site
 /// function.
 pub fn site_of_body(name: &'static CStr, address: usize) -> Option<&'static Site> {
     Some(site(name, address, SiteKind::Body)).filter(|site| !site.real.is_null())
+}
+
+/// The site of a call that returns to `address`, of which the runtime says by itself what it does. None where that is not
+/// known: a body has ended with a jump.
+pub fn site_of_address(address: usize) -> Option<&'static Site> {
+    (address != 0).then(|| site(NO_FUNCTION, address, SiteKind::Call)).filter(|site| !site.is_own)
+}
+
+/// A runtime that reports has this function.
+pub fn know_runtime(function: usize) {
+    let place = RUNTIMES.iter().find(|place| {
+        let known = place.compare_exchange(0, function, Ordering::Relaxed, Ordering::Relaxed);
+        known.is_ok() || known == Err(function)
+    });
+    // Beyond, bodies that end with a jump are called by a file that is no part of the program.
+    let _is_known = place.is_some();
 }
 
 fn site(name: &'static CStr, address: usize, kind: SiteKind) -> &'static Site {
@@ -107,16 +130,31 @@ fn site(name: &'static CStr, address: usize, kind: SiteKind) -> &'static Site {
     Box::leak(Box::new(Site::new(name, address, kind)))
 }
 
+fn is_runtime(address: usize) -> bool {
+    let known = RUNTIMES.iter().map(|place| place.load(Ordering::Relaxed));
+    known.filter(|&function| function != 0).any(|function| next::are_in_one_file(address, function))
+}
+
 impl Site {
     fn new(name: &'static CStr, address: usize, kind: SiteKind) -> Self {
+        let calls = name != NO_FUNCTION;
         Site {
             name,
             address,
             kind,
-            is_own: next::is_own(address),
-            real: next::symbol_of_caller(name, address),
-            runtime: Runtime::new(address),
+            is_own: next::is_own(address) || !calls && is_runtime(address),
+            real: if calls { next::symbol_of_caller(name, address) } else { ptr::null_mut() },
+            runtime: if calls { Runtime::new(address) } else { Runtime::default() },
             regions: [const { AtomicU64::new(0) }; Construct::ALL.len()],
+            body_known: AtomicU64::new(0),
+        }
+    }
+
+    /// Writes down which function is the body of the construct that begins here, unless it was.
+    pub fn has_body(&self, process: &Process, construct: Construct, body: usize) {
+        let fork = u64::from(process.generation()) + 1;
+        if self.body_known.swap(fork, Ordering::Relaxed) != fork {
+            process.entry(&describe_body(self.region(process, construct), body));
         }
     }
 

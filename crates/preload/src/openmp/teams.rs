@@ -1,41 +1,44 @@
-//! Parallel regions: a team forks, each of its threads runs the body, and the team joins.
+//! Teams: one forks, each of its threads takes part in the parallel region, and it joins.
 //!
-//! Law: all threads of a team are back before the fork is over, so that what the master has on its stack may be theirs.
+//! Law: what is written of a team does not depend on the runtime. A runtime says who belongs to it and when.
 
-use super::sites::Site;
-use super::{RecordedUse, close_beyond, n_open, open, sites, write};
+use super::write;
 use crate::clock;
 use crate::depth;
-use crate::next;
-use crate::process::{self, Process, sampling, thread};
+use crate::process::{Process, thread};
+use ouzel_otf2::records::Event;
 use ouzel_otf2::records::enums::Paradigm;
 use ouzel_otf2::records::event::{Enter, Leave, ThreadFork, ThreadJoin, ThreadTeamBegin, ThreadTeamEnd};
 use ouzel_recording::journal::Entry;
-use ouzel_recording::openmp::{self, Construct, N_EPOCHS};
+use ouzel_recording::openmp::{self, N_EPOCHS};
 use std::cell::{Cell, RefCell};
-use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The body of a parallel region.
-type Body = unsafe extern "C-unwind" fn(*mut c_void);
-
 /// What the threads of a team share.
-struct Fork {
-    body: Body,
-    data: *mut c_void,
-    process: &'static Process,
-    site: &'static Site,
+pub struct Team {
+    pub process: &'static Process,
     /// Of the parallel region.
-    region: u32,
-    /// Of the construct that is all of the body.
-    inner: Option<(Construct, u32)>,
+    pub region: u32,
     /// Which thread has forked.
     master: usize,
-    /// See [`openmp`].
+    /// See [`openmp`]; [`UNDECIDED`] until a thread of it begins.
     epoch: AtomicU32,
 }
 
+/// Which threads are in the teams that a runtime makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Members {
+    /// Those of the last team of this thread and size, unless a thread is created for it.
+    Kept,
+    /// Perhaps others, which are kept from now on.
+    Changed,
+    /// Any threads that are free.
+    Free,
+}
+
+/// Not the number of an epoch.
+const UNDECIDED: u32 = u32::MAX;
 /// Epochs of this process.
 static N_BEGUN: AtomicU32 = AtomicU32::new(0);
 /// Levels of teams in teams; in deeper ones, each team has an epoch of its own.
@@ -45,7 +48,7 @@ const N_KNOWN: usize = 64;
 
 thread_local! {
     /// The team that this thread forks just now.
-    static FORKING: Cell<*const Fork> = const { Cell::new(ptr::null()) };
+    static FORKING: Cell<*const Team> = const { Cell::new(ptr::null()) };
     /// Teams that this thread is in.
     static LEVEL: Cell<usize> = const { Cell::new(0) };
     /// For each of these levels the epoch of the teams that this thread has forked last: runtimes keep threads of the
@@ -60,9 +63,14 @@ fn this_thread() -> usize {
     FORKING.with(|forking| ptr::from_ref(forking).addr())
 }
 
+/// A number for threads that were in no team together. The last one is used again: a team of it has no certain members.
+fn new_epoch() -> u32 {
+    N_BEGUN.fetch_add(1, Ordering::Relaxed).min(N_EPOCHS)
+}
+
+/// The same, which later teams of this thread keep.
 fn next_epoch() -> u32 {
-    // The last number is used again: a team of it has no certain members.
-    let epoch = N_BEGUN.fetch_add(1, Ordering::Relaxed).min(N_EPOCHS);
+    let epoch = new_epoch();
     let mut epochs = EPOCHS.get();
     if let Some(of_level) = epochs.get_mut(LEVEL.get()) {
         *of_level = Some(epoch);
@@ -71,11 +79,18 @@ fn next_epoch() -> u32 {
     epoch
 }
 
+fn kept_epoch() -> u32 {
+    EPOCHS.get().get(LEVEL.get()).copied().flatten().unwrap_or_else(next_epoch)
+}
+
 /// This thread creates another one: whether for a team.
 pub fn creates_thread() -> bool {
-    // SAFETY: null, or on the stack of this thread, below the frame of the runtime that has called this.
-    let Some(fork) = (unsafe { FORKING.get().as_ref() }) else { return false };
-    fork.epoch.store(next_epoch(), Ordering::Release);
+    // SAFETY: null, or a team that this thread is forking, which stays until it has joined.
+    let Some(team) = (unsafe { FORKING.get().as_ref() }) else { return false };
+    // One whose members are not known before has a number of its own anyway.
+    if team.epoch.load(Ordering::Acquire) != UNDECIDED {
+        team.epoch.store(next_epoch(), Ordering::Release);
+    }
     true
 }
 
@@ -84,101 +99,99 @@ pub fn begin_idle() {
     depth::hold();
 }
 
-/// Runs a parallel region by the function of this name, which takes the body, its data and `rest`.
-///
-/// # Safety
-/// The arguments are those that the function takes.
-pub unsafe fn parallel(
-    name: &'static CStr,
-    inner: Option<Construct>,
-    (body, data): (Body, *mut c_void),
-    rest: &[usize],
-) {
-    let Some(site) = sites::site_of_body(name, body as *const () as usize) else { return };
-    let invoke = |body: usize, data: usize| {
-        let mut arguments = [0; 8];
-        (arguments[0], arguments[1]) = (body, data);
-        arguments[2..2 + rest.len()].copy_from_slice(rest);
-        // SAFETY: the program's arguments, or the recorder's body with its own data.
-        unsafe { next::invoke(site.real, &arguments[..2 + rest.len()]) };
-    };
-    let Some(RecordedUse { process, _outermost }) = RecordedUse::begin() else {
-        return invoke(body as *const () as usize, data.addr());
-    };
-    let region = site.region(process, Construct::Parallel);
-    let begin_ns = clock::now_ns();
-    sampling::at_call(process, begin_ns);
-    let n_requested = rest.first().map_or(0, |&n| n as u32);
-    let fork = ThreadFork { model: Paradigm::OpenMp, number_of_requested_threads: n_requested };
-    write(process, begin_ns, &[Enter { region }.into(), fork.into()]);
-    let fork = Fork {
-        body,
-        data,
-        process,
-        site,
-        region,
-        inner: inner.map(|construct| (construct, site.region(process, construct))),
-        master: this_thread(),
-        epoch: AtomicU32::new(EPOCHS.get().get(LEVEL.get()).copied().flatten().unwrap_or_else(next_epoch)),
-    };
-    let around = FORKING.replace(&raw const fork);
-    invoke(in_team as *const () as usize, (&raw const fork).addr());
-    FORKING.set(around);
-    let join = ThreadJoin { model: Paradigm::OpenMp };
-    write(process, clock::now_ns(), &[join.into(), Leave { region }.into()]);
+/// Threads that this one creates from now on are for a team, or for none if it is null; for which they were before.
+pub fn forking(team: *const Team) -> *const Team {
+    FORKING.replace(team)
 }
 
-/// What each thread of a team runs.
-unsafe extern "C-unwind" fn in_team(fork: *mut c_void) {
-    // SAFETY: `parallel` above waits until all threads are back.
-    let fork = unsafe { &*fork.cast_const().cast::<Fork>() };
-    depth::hold();
-    // Teams that the body forks are others.
-    let around = FORKING.replace(ptr::null());
-    let is_recorded = process::is_on() && fork.process.is_current();
-    let begun = if is_recorded { begin(fork) } else { None };
-    LEVEL.set(LEVEL.get() + 1);
-    let around_body = sites::replace_body(fork.body as *const () as usize);
-    depth::release();
-    // SAFETY: the program's body with its data.
-    unsafe { (fork.body)(fork.data) };
-    depth::hold();
-    sites::replace_body(around_body);
-    LEVEL.set(LEVEL.get() - 1);
-    if let Some(begun) = begun.filter(|_| process::is_on()) {
-        end(fork, &begun);
-    }
-    FORKING.set(around);
-    // The thread stays in the runtime, or the fork is about to end.
+/// This thread is in one team more; `false`: in one less.
+pub fn change_level(is_entered: bool) {
+    LEVEL.set(if is_entered { LEVEL.get() + 1 } else { LEVEL.get().saturating_sub(1) });
+}
+
+/// Teams that this thread is in.
+pub fn level() -> usize {
+    LEVEL.get()
 }
 
 /// A thread in a team.
-struct Begun {
+#[derive(Debug, Clone, Copy)]
+pub struct Begun {
     team: u32,
-    n_threads: u32,
-    n_open: usize,
-    is_master: bool,
+    pub n_threads: u32,
+    pub is_master: bool,
 }
 
-fn begin(fork: &Fork) -> Option<Begun> {
-    let process = fork.process;
-    let (number, n_threads) = fork.site.runtime.team();
-    let Some(team) = openmp::team(fork.epoch.load(Ordering::Acquire), n_threads) else {
-        process.lose(&"there are more teams of OpenMP than can be told apart");
-        return None;
-    };
-    belong(process, team, number);
-    let is_master = fork.master == this_thread();
-    let (now_ns, begin) = (clock::now_ns(), ThreadTeamBegin { thread_team: team }.into());
-    match is_master {
-        true => write(process, now_ns, &[begin]),
-        false => write(process, now_ns, &[begin, Enter { region: fork.region }.into()]),
+impl Team {
+    /// This thread forks.
+    pub fn fork(
+        process: &'static Process,
+        region: u32,
+        n_requested: u32,
+        begin_ns: u64,
+        members: Members,
+    ) -> Self {
+        let fork = ThreadFork { model: Paradigm::OpenMp, number_of_requested_threads: n_requested };
+        write(process, begin_ns, &[Enter { region }.into(), fork.into()]);
+        let epoch = match members {
+            Members::Kept => kept_epoch(),
+            Members::Changed => next_epoch(),
+            Members::Free => UNDECIDED,
+        };
+        Team { process, region, master: this_thread(), epoch: AtomicU32::new(epoch) }
     }
-    let n_open = n_open(process);
-    if let Some((construct, region)) = fork.inner {
-        open(process, construct, region);
+
+    /// Whether this thread has forked it.
+    pub fn is_master(&self) -> bool {
+        self.master == this_thread()
     }
-    Some(Begun { team, n_threads, n_open, is_master })
+
+    /// This thread begins, with its number in the team.
+    pub fn begin(&self, number: u32, n_threads: u32) -> Option<Begun> {
+        let process = self.process;
+        let Some(team) = openmp::team(self.epoch(n_threads), n_threads) else {
+            process.lose(&"there are more teams of OpenMP than can be told apart");
+            return None;
+        };
+        belong(process, team, number);
+        let is_master = self.is_master();
+        let (now_ns, begin) = (clock::now_ns(), ThreadTeamBegin { thread_team: team }.into());
+        match is_master {
+            true => write(process, now_ns, &[begin]),
+            false => write(process, now_ns, &[begin, Enter { region: self.region }.into()]),
+        }
+        Some(Begun { team, n_threads, is_master })
+    }
+
+    fn epoch(&self, n_threads: u32) -> u32 {
+        let known = self.epoch.load(Ordering::Acquire);
+        if known != UNDECIDED {
+            return known;
+        }
+        // Nobody else is in a team of one.
+        let own = if n_threads == 1 { kept_epoch() } else { new_epoch() };
+        self.epoch.compare_exchange(UNDECIDED, own, Ordering::AcqRel, Ordering::Acquire).err().unwrap_or(own)
+    }
+
+    /// What a thread that has not forked the team writes when its part ends.
+    pub fn worker_end(&self, begun: &Begun) -> [Event<'static>; 2] {
+        [Leave { region: self.region }.into(), ThreadTeamEnd { thread_team: begun.team }.into()]
+    }
+
+    /// This thread ends its part.
+    pub fn end(&self, begun: &Begun) {
+        let now_ns = clock::now_ns();
+        match begun.is_master {
+            true => write(self.process, now_ns, &[ThreadTeamEnd { thread_team: begun.team }.into()]),
+            false => write(self.process, now_ns, &self.worker_end(begun)),
+        }
+    }
+
+    /// All threads are back.
+    pub fn join(&self) {
+        let join = ThreadJoin { model: Paradigm::OpenMp };
+        write(self.process, clock::now_ns(), &[join.into(), Leave { region: self.region }.into()]);
+    }
 }
 
 /// Writes down once that this thread belongs to a team.
@@ -202,58 +215,5 @@ fn belong(process: &'static Process, team: u32, number: u32) {
         if let Some(slot) = thread::slot(process) {
             process.entry(&Entry::Team { id: team, number, slot });
         }
-    }
-}
-
-fn end(fork: &Fork, begun: &Begun) {
-    let process = fork.process;
-    close_beyond(process, begun.n_open);
-    if let Some(barrier) = fork.site.runtime.barrier().filter(|_| 1 < begun.n_threads) {
-        let region = fork.site.region(process, Construct::ImplicitBarrier);
-        super::enter(process, region);
-        // SAFETY: all threads of the team come here, and this is no place where they may not wait for each other: the
-        // barrier of the runtime is next.
-        unsafe { barrier() };
-        super::leave(process, region);
-    }
-    let end = ThreadTeamEnd { thread_team: begun.team }.into();
-    let now_ns = clock::now_ns();
-    match begun.is_master {
-        true => write(process, now_ns, &[end]),
-        false => write(process, now_ns, &[Leave { region: fork.region }.into(), end]),
-    }
-}
-
-macro_rules! parallel {
-    ($($name:ident $inner:expr, ($($argument:ident),*);)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name(body: Body, data: *mut c_void, $($argument: usize),*) {
-            const NAME: &CStr = match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                Ok(name) => name,
-                Err(_) => c"",
-            };
-            // SAFETY: the caller's arguments.
-            unsafe { parallel(NAME, $inner, (body, data), &[$($argument),*]) };
-        }
-    )*};
-}
-
-mod wrappers {
-    use super::{Body, Construct, parallel};
-    use std::ffi::{CStr, c_void};
-
-    const LOOP: Option<Construct> = Some(Construct::Loop);
-
-    parallel! {
-        GOMP_parallel None, (n_threads, flags);
-        GOMP_parallel_sections Some(Construct::Sections), (n_threads, count, flags);
-        GOMP_parallel_loop_static LOOP, (n_threads, start, end, step, chunk, flags);
-        GOMP_parallel_loop_dynamic LOOP, (n_threads, start, end, step, chunk, flags);
-        GOMP_parallel_loop_guided LOOP, (n_threads, start, end, step, chunk, flags);
-        GOMP_parallel_loop_runtime LOOP, (n_threads, start, end, step, flags);
-        GOMP_parallel_loop_nonmonotonic_dynamic LOOP, (n_threads, start, end, step, chunk, flags);
-        GOMP_parallel_loop_nonmonotonic_guided LOOP, (n_threads, start, end, step, chunk, flags);
-        GOMP_parallel_loop_nonmonotonic_runtime LOOP, (n_threads, start, end, step, flags);
-        GOMP_parallel_loop_maybe_nonmonotonic_runtime LOOP, (n_threads, start, end, step, flags);
     }
 }

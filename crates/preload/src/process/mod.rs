@@ -250,6 +250,7 @@ pub fn end(how: &str) {
     let _outermost = Outermost::enter();
     let now_ns = clock::now_ns();
     sampling::end_thread();
+    thread::end_parked(process);
     if let Some(samples) = sampling::totals() {
         process.entry(&samples);
     }

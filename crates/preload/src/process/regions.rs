@@ -90,6 +90,12 @@ pub fn describe_construct(id: u32, construct: Construct, address: usize) -> Entr
     Entry::Construct { id, construct, offset, module }
 }
 
+/// What the journal says of the function that is the body of a construct.
+pub fn describe_body(id: u32, address: usize) -> Entry {
+    let (module, offset) = place(address);
+    Entry::Body { id, offset, module }
+}
+
 fn describe(id: u32, address: usize) -> Entry {
     let (module, offset) = place(address);
     Entry::Address { id, offset, module }

@@ -1,14 +1,21 @@
 //! The event stream of each thread.
 //!
 //! Law: a thread gets its stream with its first event and gives it back when it ends; a stream of the process
-//! before a fork is never used.
+//! before a fork is never used. A thread that waits where it may never wake parks its stream: then the end of the process
+//! completes it.
 
 use super::counters::ThreadCounters;
 use super::mapping::MappedFile;
 use super::{Process, generation, sampling};
 use crate::clock;
+use ouzel_otf2::records::Event;
+use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::window::WindowedStream;
 use std::cell::{Cell, RefCell};
+use std::mem;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// What a thread holds.
 struct Held {
@@ -16,10 +23,23 @@ struct Held {
     stream: Option<WindowedStream<MappedFile>>,
     slot: u32,
     counters: ThreadCounters,
+    awaited: Option<Awaited>,
 }
+
+/// What a thread writes of a wait whose end it hears of late, or never: another one knows when it was.
+pub struct Awaited {
+    /// Nanoseconds; 0 until it is over.
+    pub over_ns: Arc<AtomicU64>,
+    pub events: [Event<'static>; 3],
+}
+
+/// What threads hold that are parked.
+static PARKED: [AtomicPtr<Held>; N_SLOTS] = [const { AtomicPtr::new(ptr::null_mut()) }; N_SLOTS];
 
 thread_local! {
     static HELD: RefCell<Option<Box<Held>>> = const { RefCell::new(None) };
+    /// Where this thread is parked.
+    static PARKED_AT: Cell<Option<u32>> = const { Cell::new(None) };
     /// Whether the thread is ending, which is known without a destructor.
     static IS_ENDING: Cell<bool> = const { Cell::new(false) };
 }
@@ -36,7 +56,7 @@ impl Drop for Held {
             self.process.give_back(stream);
         } else {
             // It is the parent's, which goes on writing there.
-            std::mem::forget(stream);
+            mem::forget(stream);
         }
     }
 }
@@ -57,16 +77,70 @@ pub fn with<R>(
             // The slot is asked for when the process ends.
             let slot = stream.space().slot();
             let counters = ThreadCounters::new(process, stream.space().counted);
-            let parents = held.replace(Box::new(Held { process, stream: Some(stream), slot, counters }));
+            let new = Held { process, stream: Some(stream), slot, counters, awaited: None };
+            let parents = held.replace(Box::new(new));
             // What was held before a fork is the parent's, but for the files that were inherited.
             if let Some(mut parents) = parents {
                 parents.counters.close();
-                std::mem::forget(parents);
+                mem::forget(parents);
             }
         }
         held.as_mut()?.stream.as_mut().map(write)
     });
     using.ok().flatten()
+}
+
+/// Whether this thread's stream is where the end of the process finds it.
+pub fn is_parked() -> bool {
+    PARKED_AT.get().is_some()
+}
+
+/// Leaves this thread's stream to the end of the process, unless the thread takes it back: it waits for something, and
+/// writes nothing meanwhile. What it has to write when that is over stays the same if it is left out here.
+pub fn park(awaited: Option<Awaited>) {
+    let Some(mut held) = HELD.try_with(RefCell::take).ok().flatten() else { return };
+    if awaited.is_some() {
+        held.awaited = awaited;
+    }
+    let slot = held.slot;
+    // The child of a fork finds what was its parent's.
+    let _of_parent = PARKED[slot as usize].swap(Box::into_raw(held), Ordering::AcqRel);
+    PARKED_AT.set(Some(slot));
+}
+
+/// Takes this thread's stream back. False if it was not parked, or the end of the process has it.
+pub fn resume() -> bool {
+    let Some(slot) = PARKED_AT.take() else { return false };
+    let held = PARKED[slot as usize].swap(ptr::null_mut(), Ordering::AcqRel);
+    if held.is_null() {
+        IS_ENDING.set(true);
+        return false;
+    }
+    // SAFETY: it came from a box, and who takes it out of the table has it alone.
+    let held = unsafe { Box::from_raw(held) };
+    drop(HELD.try_with(|place| place.replace(Some(held))));
+    true
+}
+
+/// What this thread has waited for is over.
+pub fn end_waiting(process: &Process) {
+    with_held(process, |held| held.write_awaited(Some(clock::now_ns())));
+}
+
+/// The process ends: threads that are parked have waited until what they wait for was over.
+pub fn end_parked(process: &Process) {
+    for place in &PARKED {
+        let held = place.swap(ptr::null_mut(), Ordering::AcqRel);
+        if !held.is_null() {
+            // SAFETY: as in `resume`.
+            let mut held = unsafe { Box::from_raw(held) };
+            if held.process.generation() == process.generation() {
+                held.write_awaited(None);
+            }
+            // Its counters are those of its own thread, which is still there.
+            mem::forget(held);
+        }
+    }
 }
 
 /// The slot of this thread's stream.
@@ -87,6 +161,18 @@ fn with_held<R>(process: &Process, use_it: impl FnOnce(&mut Held) -> R) -> Optio
 }
 
 impl Held {
+    /// Where nobody has said when the wait was over, it was at `otherwise`, or still goes on.
+    fn write_awaited(&mut self, otherwise: Option<u64>) {
+        if let (Some(Awaited { over_ns, events }), Some(stream)) = (self.awaited.take(), &mut self.stream) {
+            let said = Some(over_ns.load(Ordering::Acquire)).filter(|&ns| ns != 0);
+            if let Some(over_ns) = said.or(otherwise) {
+                for event in &events {
+                    stream.write(over_ns, event);
+                }
+            }
+        }
+    }
+
     fn count(&mut self, time_ns: u64) {
         if let Some(stream) = &mut self.stream {
             self.counters.write(stream, time_ns);

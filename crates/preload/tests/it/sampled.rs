@@ -28,8 +28,13 @@ impl Workshop {
 
     /// Compiles a source of `zoo/record` to a file of this name.
     pub fn compile(&self, source: &str, name: &str, words: &[&str]) -> PathBuf {
+        self.compile_by("gcc", source, name, words)
+    }
+
+    /// The same by another compiler.
+    pub fn compile_by(&self, compiler: &str, source: &str, name: &str, words: &[&str]) -> PathBuf {
         let target = self.path(name);
-        let mut command = Command::new("gcc");
+        let mut command = Command::new(compiler);
         command.args(["-g", "-w", "-pthread"]).args(words).arg("-o").arg(&target);
         let source = workspace_root().join("zoo/record").join(source);
         let output = command.arg(source).arg("-ldl").output().expect("the compiler is there");
@@ -45,6 +50,18 @@ impl Workshop {
 
     /// The same with other choices.
     pub fn run_with(&self, program: &Path, name: &str, words: &[&str], choices: &Choices) -> Output {
+        self.run_in(program, name, words, choices, &[])
+    }
+
+    /// The same with more in the environment, as `NAME=VALUE`.
+    pub fn run_in(
+        &self,
+        program: &Path,
+        name: &str,
+        words: &[&str],
+        choices: &Choices,
+        environment: &[&str],
+    ) -> Output {
         let directory = launch::make_directory(&self.path(name)).expect("a folder for the recording");
         let variables = launch::environment(&directory, choices).expect("the library is built");
         // The time limit is of a process that is not recorded.
@@ -53,7 +70,7 @@ impl Workshop {
         for (name, value) in variables {
             command.arg(format!("{name}={}", value.to_string_lossy()));
         }
-        command.arg(program).args(words).output().expect("it can be run")
+        command.args(environment).arg(program).args(words).output().expect("it can be run")
     }
 
     /// Makes the archive, and has the reference tool read it.

@@ -63,6 +63,7 @@ pub(super) fn write(
     notices.extend(notices::of_ranks(pieces, left_out));
     notices.extend(notices::of_window(pieces, &under_way));
     notices.extend(notices::of_mpi_threads(pieces));
+    notices.extend(notices::of_other_tools(pieces));
     notices.extend(notices::of_samples(pieces, &contexts));
     notices.extend(notices::of_counters(pieces));
     let mut properties = Remark::properties(&notices);

@@ -10,7 +10,7 @@
 use super::FinishError;
 use super::code::{CodeFrame, CodeScope, CodeScopeKey, united};
 use super::interpreters::{self, is_interpreter};
-use super::names::{RegionNames, RunRegion};
+use super::names::{RegionNames, RunRegion, is_part_of_body};
 use super::piece::Piece;
 use super::symbols::{SymbolFrame, Symbols};
 use crate::journal::Entry;
@@ -68,13 +68,24 @@ pub(super) struct UnifiedContexts {
     pub flows: BTreeMap<u64, Vec<CodePartText>>,
     /// The region of an interpreter.
     interpreter: Option<u64>,
+    /// Functions that are parts of the body of a construct, by the file and where they begin, and its region.
+    parts_of_bodies: FxHashMap<(String, u64), u64>,
     seen_scopes: FxHashSet<(u64, CodeScopeKey)>,
     context_ids: FxHashMap<RunContext, u32>,
     place_ids: BTreeMap<(String, u32), u32>,
 }
 
-/// The frames of an address as regions and places, outermost first; whether a path may begin with them.
-type KnownFrames = (Vec<(u64, Option<u32>)>, bool);
+/// The frames of an address.
+struct KnownFrames {
+    /// Regions and places, outermost first.
+    list: Vec<(u64, Option<u32>)>,
+    /// Whether a path may begin with them.
+    is_beginning: bool,
+    /// Whether the function is the body of a construct of OpenMP, which its runtime has called.
+    is_body: bool,
+    /// Whether it is a function that the compiler has made of such a body, too.
+    is_part_of_body: bool,
+}
 
 /// The frames of a process whose code is looked at for calls: where it has lines, and in the program itself.
 struct Calls<'p> {
@@ -142,12 +153,11 @@ impl UnifiedContexts {
         let (mut n_in_program, mut has_lines) = (0u64, false);
         for node in paths::of_file(&bytes) {
             let place = (node.frame.module(), node.frame.address());
-            let (frames, is_beginning) = known.entry(place).or_insert_with(|| {
+            let frames = known.entry(place).or_insert_with(|| {
                 let module = modules.get(&place.0).filter(|_| place.0 != NO_MODULE);
                 self.frames(module.map(String::as_str), place.1, names)
             });
-            let (is_beginning, knows_lines) =
-                (*is_beginning, frames.iter().any(|(_, place)| place.is_some()));
+            let knows_lines = frames.list.iter().any(|(_, place)| place.is_some());
             if modules.get(&place.0).is_some_and(|module| *module == piece.program) {
                 n_in_program += 1;
                 has_lines |= knows_lines;
@@ -156,24 +166,33 @@ impl UnifiedContexts {
                 calls.add(&node, knows_lines);
             }
             let mut parent = node.parent.and_then(|parent| outer.get(&parent).copied().flatten());
+            let in_runtime = node.parent.and_then(|parent| between.get(&parent).copied());
+            if let (true, Some(caller)) = (frames.is_body, in_runtime) {
+                parent = caller;
+            }
             if let Some(caller) = node.parent.filter(|_| parent.is_some()) {
                 parent = self.behind_jumps(parent, calls.site(caller, Some(node.frame)), names);
             }
             let mut at = parent.or(root);
-            for &(region, place) in frames.iter() {
+            let same = if frames.is_part_of_body { self.body(parent, names) } else { None };
+            if let (Some(region), Some(module)) = (same, modules.get(&place.0)) {
+                let beginning = names.symbols.beginning(module, place.1);
+                self.parts_of_bodies.extend(beginning.map(|beginning| ((module.clone(), beginning), region)));
+            }
+            for &(region, place) in frames.list.iter().skip(usize::from(same.is_some())) {
                 at = self.inside(at, region, place);
             }
             let file_name = modules.get(&place.0).map_or("", |path| own_name(path));
             let is_own = file_name == LIBRARY;
             // What the recorder calls, the program or a runtime has called in truth.
-            let caller = node.parent.and_then(|parent| between.get(&parent).copied()).unwrap_or(parent);
+            let caller = in_runtime.unwrap_or(parent);
             if is_own || RUNTIMES.iter().any(|runtime| file_name.starts_with(runtime)) {
                 between.insert(node.id, caller);
             }
             if is_own {
                 outer.insert(node.id, caller);
             } else {
-                outer.insert(node.id, at.filter(|_| parent.is_some() || !is_beginning));
+                outer.insert(node.id, at.filter(|_| parent.is_some() || !frames.is_beginning));
             }
             // A path that ends with a call is that of a recorded one, to a function of another file.
             let at = self.behind_jumps(at, calls.site(node.id, None), names);
@@ -195,7 +214,7 @@ impl UnifiedContexts {
     ) -> Option<u32> {
         let Some(Site { module, call, reached }) = site else { return at };
         for jump in names.code.left_by_jumps(module, call, reached) {
-            for (region, place) in self.frames(Some(module), jump, names).0 {
+            for (region, place) in self.frames(Some(module), jump, names).list {
                 at = Some(self.id(RunContext { parent: at, region, place }));
             }
         }
@@ -207,7 +226,13 @@ impl UnifiedContexts {
     fn add_constructs(&mut self, names: &mut RegionNames) {
         for (module, offset, region) in std::mem::take(&mut names.constructs) {
             let Some(address) = names.symbols.address(&module, offset) else { continue };
-            let frames = self.frames(Some(&module), address, names).0;
+            let KnownFrames { list: mut frames, is_part_of_body, .. } =
+                self.frames(Some(&module), address, names);
+            let beginning = names.symbols.beginning(&module, address).filter(|_| is_part_of_body);
+            let body = beginning.and_then(|beginning| self.parts_of_bodies.get(&(module.clone(), beginning)));
+            if let (Some(&body), Some(first)) = (body, frames.first_mut()) {
+                *first = (body, first.1);
+            }
             let Some(&(outermost, _)) = frames.first() else { continue };
             let callers = self.list.iter().filter(|context| context.region == outermost);
             let callers: BTreeSet<Option<u32>> = callers.map(|context| context.parent).collect();
@@ -216,6 +241,8 @@ impl UnifiedContexts {
                 for &(region, place) in &frames {
                     at = Some(self.id(RunContext { parent: at, region, place }));
                 }
+                let site = Site { module: &module, call: address, reached: None };
+                let at = self.behind_jumps(at, Some(site), names);
                 self.id(RunContext { parent: at, region, place: None });
             }
         }
@@ -250,10 +277,19 @@ impl UnifiedContexts {
             || found.iter().any(|frame| BEGINNINGS.contains(&frame.name.as_str()));
         let is_interpreter = is_interpreter(file_name);
         let found = if is_interpreter { interpreters::frames(found) } else { found };
-        let found = match module.filter(|_| !is_interpreter) {
+        let mut found = match module.filter(|_| !is_interpreter) {
             Some(module) => names.code.frames(module, address, found),
             None => found.into_iter().map(|frame| CodeFrame { frame, scope: None }).collect(),
         };
+        let mut body = module.and_then(|module| names.body(module, address));
+        let is_part = |found: &CodeFrame| is_part_of_body(&found.frame.name);
+        let (is_body, is_part_of_body) =
+            (body.is_some(), body.is_none() && found.first().is_some_and(is_part));
+        if is_body {
+            // Parts that are inlined into it are the same.
+            let n_parts = found.iter().skip(1).take_while(|found| is_part(found)).count();
+            found.drain(..n_parts);
+        }
         let frames = found.into_iter().map(|CodeFrame { frame, scope }| {
             let SymbolFrame { name, file, line, place } = frame;
             let (role, paradigm) = match &scope {
@@ -261,7 +297,9 @@ impl UnifiedContexts {
                 _ => (RegionRole::Function, Paradigm::User),
             };
             let is_inside = name == interpreters::PYTHON;
-            let region = names.id_of_sampled(RunRegion { name, file, line, role, paradigm });
+            let region = body
+                .take()
+                .unwrap_or_else(|| names.id_of_sampled(RunRegion { name, file, line, role, paradigm }));
             if is_inside {
                 self.interpreter = Some(region);
             }
@@ -270,7 +308,13 @@ impl UnifiedContexts {
             }
             (region, place.map(|place| self.place(place)))
         });
-        (frames.collect(), is_beginning)
+        KnownFrames { list: frames.collect(), is_beginning, is_body, is_part_of_body }
+    }
+
+    /// The region of a context, if it is a construct with a body.
+    fn body(&self, context: Option<u32>, names: &RegionNames) -> Option<u64> {
+        let region = self.list.get(context? as usize)?.region;
+        names.has_body(region).then_some(region)
     }
 
     /// The context of a frame. One of an interpreter inside of another is the same.

@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::piece::Piece;
-use super::symbols::Symbols;
+use super::symbols::{Named, Symbols};
 use crate::blocking;
 use crate::io;
 use crate::journal::{Entry, ROOT_REGION};
@@ -11,10 +11,13 @@ use crate::openmp::Construct;
 use crate::sleep;
 use ouzel_model::{NOT_RUNNING, plain_name};
 use ouzel_otf2::records::enums::{Paradigm, RegionRole};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What GCC puts between the name of a function and the number of a body in it.
 const BODY_MARK: &str = "._omp_fn.";
+/// What Clang names the functions that it makes of the body of a construct, of which one calls the other.
+const PARTS_OF_BODIES: [&str; 2] = ["omp_outlined", ".omp_task_entry."];
 
 /// A region of the run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +44,9 @@ pub(super) struct UnifiedRegions {
 pub(super) struct RegionNames {
     /// Constructs of OpenMP by the file and the offset of the call that begins each, and their regions.
     pub constructs: BTreeSet<(String, u64, u64)>,
+    /// Functions that are bodies of constructs, by the file and their address in it, and the regions of those.
+    bodies: FxHashMap<(String, u64), u64>,
+    regions_with_bodies: BTreeSet<u64>,
     pub symbols: Symbols,
     pub code: Code,
     list: Vec<RunRegion>,
@@ -93,10 +99,15 @@ impl RegionNames {
     pub fn of_pieces(&mut self, pieces: &[Piece]) -> Vec<Vec<(u64, u64)>> {
         let of_piece = |piece: &Piece| {
             let mut pairs = BTreeMap::new();
+            let forks = forks(piece);
             for entry in &piece.entries {
                 if let Entry::Construct { id, construct, offset, module } = entry {
-                    let region = self.construct(piece, *construct, (module, *offset));
+                    let region = self.construct(piece, *construct, (module, *offset), &forks);
                     pairs.insert(u64::from(*id), region);
+                } else if let Entry::Body { id, offset, module } = entry {
+                    // The construct is written down before.
+                    let region = pairs.get(&u64::from(*id)).copied();
+                    self.add_body(module, *offset, region);
                 } else if let Some((number, region)) = region(piece, entry, &mut self.symbols) {
                     pairs.insert(u64::from(number), self.recorded_id(region));
                 }
@@ -104,6 +115,13 @@ impl RegionNames {
             pairs.into_iter().collect()
         };
         pieces.iter().map(of_piece).collect()
+    }
+
+    fn add_body(&mut self, module: &str, offset: u64, region: Option<u64>) {
+        if let (Some(region), Some(address)) = (region, self.symbols.address(module, offset)) {
+            self.bodies.insert((module.to_owned(), address), region);
+            self.regions_with_bodies.insert(region);
+        }
     }
 
     /// The number of a recorded region, which sampled ones of the same code get, too.
@@ -120,13 +138,34 @@ impl RegionNames {
         id
     }
 
+    /// The region of a construct whose body the function is that has the code at an address.
+    pub fn body(&mut self, module: &str, address: u64) -> Option<u64> {
+        if self.bodies.is_empty() {
+            return None;
+        }
+        let beginning = self.symbols.beginning(module, address)?;
+        self.bodies.get(&(module.to_owned(), beginning)).copied()
+    }
+
+    /// Whether a region is a construct whose body is known as [`RegionNames::body`] knows it.
+    pub fn has_body(&self, region: u64) -> bool {
+        self.regions_with_bodies.contains(&region)
+    }
+
     /// The number of a construct of OpenMP. The function that compilers make of its body is that construct where samples
     /// show it.
-    fn construct(&mut self, piece: &Piece, construct: Construct, (module, offset): (&str, u64)) -> u64 {
-        let body = self.symbols.find(module, offset).filter(|(name, ..)| name.contains(BODY_MARK));
+    fn construct(
+        &mut self,
+        piece: &Piece,
+        construct: Construct,
+        (module, offset): (&str, u64),
+        forks: &BTreeSet<(&str, u64)>,
+    ) -> u64 {
+        // The address is that of the body, or of a call in it.
+        let body = self.function_at(module, offset).filter(|(name, ..)| name.contains(BODY_MARK));
         let (function, file, line) = match &body {
             Some(body) => body.clone(),
-            None => self.symbols.place(module, offset),
+            None => self.place_of_call(module, offset),
         };
         let own_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let at = match (line, function.is_empty()) {
@@ -152,15 +191,49 @@ impl RegionNames {
             // The recorder has called it, or the code in front of it has ended in a jump.
             Some(_) => {}
             None if construct.is_body() => {}
+            // What a parallel region ends with is inside of that.
+            None if forks.contains(&(module, offset)) => {}
             None => drop(self.constructs.insert((module.to_owned(), offset, id))),
         }
         id
+    }
+
+    /// The function that begins at an offset.
+    fn function_at(&mut self, module: &str, offset: u64) -> Option<Named> {
+        let address = self.symbols.address(module, offset)?;
+        let beginning = self.symbols.beginning(module, address)?;
+        if beginning == address { self.symbols.find(module, offset) } else { None }
+    }
+
+    /// Where a call was written: in the last function of those that were left by a jump since.
+    fn place_of_call(&mut self, module: &str, offset: u64) -> Named {
+        let Some(call) = self.symbols.address(module, offset) else { return Named::default() };
+        let place = self.symbols.place(module, call);
+        // Code without lines is not looked at.
+        let jumps = if place.2 == 0 { Vec::new() } else { self.code.left_by_jumps(module, call, None) };
+        jumps.last().map_or(place, |&jump| self.symbols.place(module, jump))
     }
 
     /// With the numbers of processes.
     pub fn unified(self, of_pieces: Vec<Vec<(u64, u64)>>) -> UnifiedRegions {
         UnifiedRegions { list: self.list, of_pieces }
     }
+}
+
+/// Where parallel regions begin.
+fn forks(piece: &Piece) -> BTreeSet<(&str, u64)> {
+    let mut forks = BTreeSet::new();
+    for entry in &piece.entries {
+        if let Entry::Construct { construct: Construct::Parallel, offset, module, .. } = entry {
+            forks.insert((module.as_str(), *offset));
+        }
+    }
+    forks
+}
+
+/// Whether a function is a part of the body of a construct that compilers have made.
+pub(super) fn is_part_of_body(function: &str) -> bool {
+    PARTS_OF_BODIES.iter().any(|part| function.contains(part))
 }
 
 /// What a recorded and a sampled region of the same code have in common: the last part of the name without what compilers

@@ -141,6 +141,16 @@ pub(super) fn of_mpi_threads(pieces: &[Piece]) -> Option<Remark> {
     Some(Remark { is_loss: false, message })
 }
 
+/// Whether a runtime of OpenMP reports to another tool.
+pub(super) fn of_other_tools(pieces: &[Piece]) -> Option<Remark> {
+    let mut entries = pieces.iter().flat_map(|piece| &piece.entries);
+    let message = "OpenMP of Clang's and Intel's runtime is not recorded: it reports to another tool, which the program \
+                   or OMP_TOOL_LIBRARIES names";
+    entries
+        .any(|entry| *entry == Entry::OtherTool)
+        .then(|| Remark { is_loss: false, message: message.to_owned() })
+}
+
 /// What samples do not show, or show less often than was asked for.
 pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Remark> {
     let note = |message: String| Remark { is_loss: false, message };

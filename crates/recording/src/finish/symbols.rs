@@ -75,13 +75,18 @@ impl Symbols {
         self.open(module)?.first.checked_add(offset)
     }
 
-    /// The function, file and line that code at an offset from where a file is mapped was written in, also if it was inlined;
+    /// The function, file and line that code at an address as the file counts it was written in, also if it was inlined;
     /// each is empty, or the line 0, if it is unknown.
-    pub fn place(&mut self, module: &str, offset: u64) -> Named {
-        let innermost = self.address(module, offset).and_then(|address| self.frames(module, address).pop());
+    pub fn place(&mut self, module: &str, address: u64) -> Named {
+        let innermost = self.frames(module, address).pop();
         let Some(SymbolFrame { name, place, .. }) = innermost else { return Named::default() };
         let (file, line) = place.unwrap_or_default();
         (name, file, line)
+    }
+
+    /// Where the function that has the code at an address begins.
+    pub fn beginning(&mut self, module: &str, address: u64) -> Option<u64> {
+        Some(self.open(module)?.loader.find_symbol_info(address)?.address())
     }
 
     /// The functions at an address as the file counts it, outermost first: more than one where calls are inlined. None

@@ -12,7 +12,9 @@ fn examples() -> Vec<Entry> {
         Entry::Loop { id: 1002, line: 7, name: text(), file: text() },
         Entry::Address { id: 1001, offset: 1 << 40, module: text() },
         Entry::Construct { id: 1003, construct: Construct::Critical, offset: 77, module: text() },
+        Entry::Body { id: 1003, offset: 99, module: text() },
         Entry::Team { id: 1 << 30, number: 2, slot: 5 },
+        Entry::OtherTool,
         Entry::Communicator {
             id: 2,
             parent: u32::MAX,

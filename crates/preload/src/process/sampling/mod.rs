@@ -152,6 +152,15 @@ pub fn at_safe_call(process: &'static Process, time_ns: u64) {
     }
 }
 
+/// As [`at_call`], for a call whose return address is at `place` on the stack: the program's registers are those that a
+/// function of the recorder would begin with.
+pub fn at_entry(process: &'static Process, time_ns: u64, place: u64, base: u64) {
+    if is_on() {
+        modules::renew_if_outdated(|entry| process.entry(entry));
+        called(process, time_ns, Registers::of_entry(at_entry as *const () as u64, place, base));
+    }
+}
+
 #[inline(never)]
 fn called(process: &'static Process, time_ns: u64, at: Registers) {
     if !process.records_at(time_ns) {

@@ -38,6 +38,11 @@ impl Registers {
         Registers { instruction, stack, base }
     }
 
+    /// At the beginning of a function.
+    pub fn of_entry(function: u64, stack: u64, base: u64) -> Self {
+        Registers { instruction: function, stack, base }
+    }
+
     /// As a signal handler finds them.
     ///
     /// # Safety
