@@ -7,7 +7,6 @@ use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::Asked;
 use ouzel::diagnose::RunReport;
-use ouzel::diagnose::iterations::Data as Iterations;
 use ouzel::diagnose::segments::Which;
 use ouzel::engine::AnalysisSet;
 use pyo3::prelude::*;
@@ -99,12 +98,8 @@ impl Trace {
         period_ns: Option<u64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (semantics, period) = (semantics(rules)?, period(period_ns)?);
-        let definitions = self.inner.definitions();
-        let answer = self
-            .answer(py, |trace, options| trace.context_trees(&semantics, &sampled(options, trace, period)))?;
-        let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-        let run_time_ns = definitions.clock.ns_from_ticks(run);
-        let answer = answer.map(|trees| Iterations::new(&trees, definitions, run_time_ns));
+        let answer =
+            self.answer(py, |trace, options| trace.iterations(&semantics, &sampled(options, trace, period)))?;
         if table {
             let table = Table::new(py, answer.map(|iterations| iterations.table()), definitions)?;
             return Ok(Bound::new(py, table)?.into_any());

@@ -1,7 +1,7 @@
 //! `ouzel efficiency`.
 
-use ouzel::diagnose::findings::Iterations;
-use ouzel::efficiency::{Efficiencies, Metric, MetricValue, Part, TraceEfficiency};
+use ouzel::diagnose::findings::{Iterations, Ranks};
+use ouzel::efficiency::{Efficiencies, Metric, MetricValue, Part, PartKind, TraceEfficiency};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -129,14 +129,14 @@ pub struct DeviceEfficiencies {
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyPart {
-    /// Number of the segment, from 1, as in `segments`; of the iteration between synchronisations in its loop, from 0; of
-    /// the cluster.
+    /// Number of the segment or epoch, from 1, as in `segments`; of the iteration between synchronisations in its loop,
+    /// from 0; of the cluster.
     pub id: u64,
     /// Of an iteration: number of its loop, from 0, in order of time; else `null`.
     #[serde(rename = "loop")]
     pub in_loop: Option<u64>,
-    /// Of an iteration: those of the program's own loop in it, as `ouzel iterations` counts them; else `null`. Several,
-    /// if ranks synchronise once in several.
+    /// Of an iteration or an epoch: those of the program's own loop in it, as `ouzel iterations` counts them; else `null`.
+    /// An iteration has several if ranks synchronise once in several.
     pub iterations: Option<Iterations>,
     /// Of a cluster: what is in it, `main_thread` or `helper_thread`; else `null`.
     #[cfg_attr(
@@ -149,17 +149,22 @@ pub struct EfficiencyPart {
     pub call_path: Vec<Arc<str>>,
     /// World ranks of a cluster; `[]` for other parts, which have all.
     pub ranks: Vec<u32>,
-    /// When the first rank began it, since the trace start; `null` for a cluster.
+    /// Of an epoch: the ranks with most to do, as in `segments`; else `null`.
+    pub most_ranks: Option<Ranks>,
+    /// When the first rank began it, since the trace start; of an epoch, when the last rank left the synchronisation
+    /// before it; `null` for a cluster.
     pub start_ns: Option<u64>,
     /// Number of ranks or threads compared.
     pub n_compared: u64,
-    /// Time of the slowest rank in each phase, summed over phases; for a cluster, the run time.
+    /// Time of the slowest rank in each phase, summed over phases; for an epoch, its length; for a cluster, the run time.
     pub time_ns: u64,
     /// Mean useful time / `time_ns`; like the next two, `null` if the part takes no time.
     pub parallel: Option<f64>,
-    /// Mean useful time / that of the busiest in each phase, summed over phases.
+    /// Mean useful time / that of the busiest in each phase, summed over phases; of an epoch, that of the busiest in all
+    /// of it.
     pub load_balance: Option<f64>,
-    /// Useful time of the busiest in each phase, summed over phases / `time_ns`.
+    /// Useful time of the busiest in each phase, summed over phases / `time_ns`; of an epoch, that of the busiest in all
+    /// of it.
     pub communication: Option<f64>,
 }
 
@@ -226,8 +231,8 @@ fn run(output: &Efficiencies, i: usize) -> RunEfficiencies {
         parts: of
             .parts
             .as_ref()
-            .and_then(|(_, parts)| parts.as_ref().ok())
-            .map(|parts| parts.iter().map(|part| part_of(part, of)).collect()),
+            .and_then(|(kind, parts)| Some((*kind, parts.as_ref().ok()?)))
+            .map(|(kind, parts)| parts.iter().map(|part| part_of(part, kind, of)).collect()),
         missing: missing(output, i),
     }
 }
@@ -240,7 +245,7 @@ fn hybrid_metric(of: &MetricValue) -> HybridMetric {
     }
 }
 
-fn part_of(part: &Part, of: &TraceEfficiency) -> EfficiencyPart {
+fn part_of(part: &Part, kind: PartKind, of: &TraceEfficiency) -> EfficiencyPart {
     EfficiencyPart {
         id: part.id,
         in_loop: part.in_loop,
@@ -250,6 +255,7 @@ fn part_of(part: &Part, of: &TraceEfficiency) -> EfficiencyPart {
         peers: part.peers,
         call_path: part.call_path.clone(),
         ranks: part.ranks.clone(),
+        most_ranks: (kind == PartKind::Epoch).then(|| Ranks::new(part.most_ranks.iter().copied())),
         start_ns: part.start.map(|start| of.ns(start)),
         n_compared: part.n_compared,
         time_ns: of.ns(part.time),

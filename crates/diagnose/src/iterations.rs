@@ -1,5 +1,6 @@
 //! Loops and their iterations with names and nanoseconds.
 
+use crate::epochs::EpochCard;
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup};
@@ -14,6 +15,9 @@ use std::sync::Arc;
 pub struct Data {
     /// From the first event to the last.
     pub run_time_ns: u64,
+    /// Parts in which the same ranks have most to do, and others in the next, in order of time; `[]` if the same ranks
+    /// have most to do in the whole run, or others in each phase.
+    pub epochs: Vec<EpochCard>,
     /// By peers; the outermost loops first, longest first, then those inside loops.
     pub loops: Vec<LoopEntry>,
 }
@@ -119,6 +123,8 @@ pub struct IterationEntry {
     pub end_ns: u64,
     /// Its kind, numbered by location.
     pub cluster: u32,
+    /// The epoch that its middle is in, by `id`; `null` if there is none.
+    pub epoch: Option<u32>,
 }
 
 /// The name of a loop: words, and a region, which pages may shorten.
@@ -139,16 +145,21 @@ impl IterationEntry {
 
 impl Data {
     /// From the loops of a pass.
-    pub fn new(trees: &ContextTreesOutput, definitions: &Definitions, run_time_ns: u64) -> Self {
+    pub fn new(
+        trees: &ContextTreesOutput,
+        definitions: &Definitions,
+        run_time_ns: u64,
+        epochs: Vec<EpochCard>,
+    ) -> Self {
         let mut loops: Vec<LoopEntry> = Vec::new();
         for group in &trees.groups {
             let mut entries: Vec<LoopEntry> =
-                group.loops.iter().map(|summary| entry(summary, group, definitions)).collect();
+                group.loops.iter().map(|summary| entry(summary, group, definitions, &epochs)).collect();
             // A stable sort: loops of equal time stay in order of their start.
             entries.sort_by_key(|entry| (entry.is_nested, Reverse(entry.total_ns())));
             loops.extend(entries);
         }
-        Data { run_time_ns, loops }
+        Data { run_time_ns, epochs, loops }
     }
 
     /// The iterations as a table.
@@ -194,6 +205,12 @@ impl Data {
                 "Kind of the iteration, numbered separately for each location",
                 numbers(|i| u64::from(i.cluster)),
             )
+            .with(
+                "epoch",
+                Unit::None,
+                "Number of the epoch that its middle is in, from 1",
+                ColumnData::OptionU64(each().map(|(_, i)| i.epoch.map(u64::from)).collect()),
+            )
     }
 }
 
@@ -218,7 +235,12 @@ fn mostly(summary: &LoopSummary, definitions: &Definitions) -> Option<RegionId> 
     summary.called.iter().find(computes).or(summary.called.first()).copied()
 }
 
-fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) -> LoopEntry {
+fn entry(
+    summary: &LoopSummary,
+    group: &TreeGroup,
+    definitions: &Definitions,
+    epochs: &[EpochCard],
+) -> LoopEntry {
     let clock = &definitions.clock;
     let name = |id: StaticId| -> Arc<str> {
         let region = id.recorded().map(|region| definitions.region(region).name.clone());
@@ -226,12 +248,16 @@ fn entry(summary: &LoopSummary, group: &TreeGroup, definitions: &Definitions) ->
     };
     let region = |region: RegionId| definitions.region(region).name.clone();
     let iterations = summary.instances.iter().flat_map(|instance| {
-        instance.iterations.iter().map(|row| IterationEntry {
-            location_cluster: instance.cluster,
-            index: row.index,
-            start_ns: clock.ns_from_ticks(row.start),
-            end_ns: clock.ns_from_ticks(row.end),
-            cluster: row.cluster,
+        instance.iterations.iter().map(|row| {
+            let (start_ns, end_ns) = (clock.ns_from_ticks(row.start), clock.ns_from_ticks(row.end));
+            IterationEntry {
+                location_cluster: instance.cluster,
+                index: row.index,
+                start_ns,
+                end_ns,
+                cluster: row.cluster,
+                epoch: EpochCard::around(epochs, start_ns, end_ns),
+            }
         })
     });
     LoopEntry {

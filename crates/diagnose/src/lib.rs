@@ -28,7 +28,7 @@ mod wait_sums;
 pub use accelerators_card::{AcceleratorIdle, AcceleratorsCard};
 pub use advice::Advice;
 pub use cluster_differences::PathDifference;
-pub use epochs::EpochCard;
+pub use epochs::{EpochCard, iterations as iterations_of_epochs};
 pub use headline::Headline;
 pub use interest::InterestCard;
 pub use losses::{Loss, LossKind, RankTime};

@@ -21,7 +21,7 @@ pub struct Steps(Vec<StepLoop>);
 
 /// A loop of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct StepLoop {
+pub(crate) struct StepLoop {
     /// When each iteration starts and ends, in order.
     steps: Vec<TimeRange>,
 }
@@ -29,7 +29,7 @@ struct StepLoop {
 /// Iterations of a loop of phases as those of a loop of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InSteps<'s> {
-    of_program: &'s StepLoop,
+    pub of_program: &'s StepLoop,
     /// For each iteration of the phases its first and last step.
     pub of: Vec<(usize, usize)>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct InSteps<'s> {
 impl InSteps<'_> {
     /// Iterations of the program's loop.
     pub fn n_all(&self) -> usize {
-        self.of_program.steps.len()
+        self.of_program.n_steps()
     }
 
     /// First and last of the steps whose middle is in a part of an iteration; that around its middle, if there is none.
@@ -63,14 +63,8 @@ impl Steps {
         Some(OwnLoop { n_all: steps.n_all() as u64, of })
     }
 
-    /// When the iterations of the loop begin that takes most of a range; `None` if that is less than three quarters.
-    pub(crate) fn begun_in(&self, range: TimeRange) -> Option<Vec<Ticks>> {
-        let of = self.around(range)?;
-        Some(of.steps.iter().map(|step| step.start).collect())
-    }
-
     /// The loop that takes most of a range, and at least three quarters.
-    fn around(&self, range: TimeRange) -> Option<&StepLoop> {
+    pub(crate) fn around(&self, range: TimeRange) -> Option<&StepLoop> {
         let of = self.0.iter().max_by_key(|of| overlap(of.range(), range))?;
         (3 * length(range) <= 4 * overlap(of.range(), range)).then_some(of)
     }
@@ -102,10 +96,19 @@ impl StepLoop {
         TimeRange { start, end: self.steps.last().map(|step| step.end).unwrap_or_default() }
     }
 
+    /// Its iterations.
+    pub fn n_steps(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Those whose middle is before a time.
+    pub fn n_before(&self, time: Ticks) -> usize {
+        self.steps.partition_point(|step| middle(step) < time)
+    }
+
     /// First and last of the steps whose middle is in a range; `None` if there is none.
     fn within(&self, range: &TimeRange) -> Option<(usize, usize)> {
-        let before = |time: Ticks| self.steps.partition_point(|step| middle(step) < time);
-        let (first, end) = (before(range.start), before(range.end));
+        let (first, end) = (self.n_before(range.start), self.n_before(range.end));
         (first < end).then(|| (first, end - 1))
     }
 

@@ -1,4 +1,4 @@
-//! Efficiencies of parts of a run: of its segments, its iterations, or its clusters of threads.
+//! Efficiencies of parts of a run: of its segments, its iterations, its epochs, or its clusters of threads.
 //!
 //! Segments and iterations are made of phases between synchronisations of all peers, so that in each phase every peer
 //! waits for the slowest. `u` and the length `t` of a phase are those of one peer:
@@ -10,10 +10,13 @@
 //! Laws: parallel = load balance × communication; a part of one phase has the efficiencies of a run of this phase alone,
 //! all of whose peers begin together. An imbalance that moves from rank to rank is seen here, and not in the load
 //! balance of the run. For what is lost where, see `loss_tree` of the analyses.
+//!
+//! An epoch is compared as a whole, as a run is: `u` of a peer is its sum over the epoch, and `T` the epoch's length.
 
 use crate::metric::{Metric, MetricValue, Reason};
 use crate::run::RunEfficiency;
 use crate::useful::Threads;
+use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::structure::Structure;
 use ouzel_analyses::phases::{Phase, PhaseGroup, PhasesOutput};
 use ouzel_analyses::ratio;
@@ -27,6 +30,8 @@ pub enum PartKind {
     Segment,
     /// Iterations of the outermost loops that end in synchronisations.
     Iteration,
+    /// Parts in which the same peers have most to do.
+    Epoch,
     /// Threads that behave alike.
     Cluster,
     /// The region of interest: what lies between start-up and end.
@@ -35,14 +40,15 @@ pub enum PartKind {
 
 impl PartKind {
     /// All kinds.
-    pub const ALL: [PartKind; 4] =
-        [PartKind::Segment, PartKind::Iteration, PartKind::Cluster, PartKind::Program];
+    pub const ALL: [PartKind; 5] =
+        [PartKind::Segment, PartKind::Iteration, PartKind::Epoch, PartKind::Cluster, PartKind::Program];
 
     /// Its name in JSON, in Python and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             PartKind::Segment => "segment",
             PartKind::Iteration => "iteration",
+            PartKind::Epoch => "epoch",
             PartKind::Cluster => "cluster",
             PartKind::Program => "program",
         }
@@ -73,14 +79,14 @@ pub struct OwnIterations {
 }
 
 /// A part of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Part {
-    /// Its number: of a segment as `ouzel segments` counts them, from 1; of an iteration within its loop, from 0; of a
-    /// cluster among clusters of its kind.
+    /// Its number: of a segment or an epoch as `ouzel segments` counts them, from 1; of an iteration within its loop,
+    /// from 0; of a cluster among clusters of its kind.
     pub id: u64,
     /// Of an iteration: the number of its loop, from 0 in order of time.
     pub in_loop: Option<u64>,
-    /// Of an iteration: those of the program's own loop in it.
+    /// Of an iteration or an epoch: those of the program's own loop in it.
     pub iterations: Option<OwnIterations>,
     /// What a cluster is of: `main_thread` or `helper_thread`.
     pub peers: Option<&'static str>,
@@ -89,6 +95,8 @@ pub struct Part {
     pub call_path: Vec<Arc<str>>,
     /// World ranks of a cluster.
     pub ranks: Vec<u32>,
+    /// World ranks with most to do in an epoch.
+    pub most_ranks: Vec<u32>,
     /// When the first peer began it; of a cluster, nothing.
     pub start: Option<Ticks>,
     /// How many are compared.
@@ -172,6 +180,54 @@ pub fn iterations(
     if parts.is_empty() { Err(none()) } else { Ok(parts) }
 }
 
+/// The epochs of the run; `iterations` are those of the program's own loop in each.
+///
+/// # Errors
+/// If events of a peer are missing, or the run has no epochs.
+pub fn epochs(
+    phases: &PhasesOutput,
+    definitions: &Definitions,
+    is_incomplete: &dyn Fn(LocationId) -> bool,
+    (epochs, iterations): (&[Epoch], &[Option<OwnIterations>]),
+) -> Result<Vec<Part>, Reason> {
+    let group = complete_group(phases, is_incomplete)?.filter(|_| !epochs.is_empty()).ok_or_else(|| {
+        Reason::new(
+            "there are no epochs: the same ranks have most to do all the time, or others in each phase",
+        )
+    })?;
+    let rank = |location: LocationId| definitions.location(location).rank.map(|rank| rank.0);
+    let part = |((epoch, iterations), id): ((&Epoch, &Option<OwnIterations>), u64)| Part {
+        id,
+        iterations: *iterations,
+        most_ranks: epoch.most.iter().copied().filter_map(rank).collect(),
+        ..of_epoch(group, epoch)
+    };
+    Ok(epochs.iter().zip(iterations).zip(1..).map(part).collect())
+}
+
+/// What an epoch of a group takes, and how well it uses the time.
+pub fn of_epoch(group: &PhaseGroup, epoch: &Epoch) -> Part {
+    let useful = group.by_peer.useful_of(epoch.buckets.clone());
+    let length = epoch.range.end.since(epoch.range.start);
+    let most = useful.iter().copied().max().unwrap_or_default();
+    // A peer may begin an epoch before the last one does.
+    let time = u128::from(length.0.max(most));
+    let (n, sum) = (useful.len() as u128, useful.iter().copied().map(u128::from).sum::<u128>());
+    let most = u128::from(most);
+    let value = |metric| match metric {
+        Metric::Parallel => ratio(sum, n * time).ok_or_else(no_time),
+        Metric::LoadBalance => ratio(sum, n * most).ok_or_else(|| Reason::new("no rank computes in it")),
+        _ => ratio(most, time).ok_or_else(no_time),
+    };
+    Part {
+        start: Some(epoch.range.start),
+        n_compared: group.locations.len() as u64,
+        time: length,
+        metrics: FIRST_METRICS.map(|metric| MetricValue::new(metric, value(metric))).to_vec(),
+        ..Part::default()
+    }
+}
+
 /// Iterations of the program in the loop that takes most time, the first of equals; `None` without iterations.
 pub fn iterations_of_longest_loop(iterations: &[Part]) -> Option<u64> {
     let loops = iterations.chunk_by(|a, b| a.in_loop == b.in_loop);
@@ -199,15 +255,12 @@ pub fn cluster(
     let run = RunEfficiency::new(&own, Err(Reason::new("the replay is of the whole run")));
     Some(Part {
         id,
-        in_loop: None,
-        iterations: None,
         peers: Some(peers),
-        call_path: Vec::new(),
         ranks,
-        start: None,
         n_compared: run.n_threads,
         time: run.run_time,
-        metrics: run.metrics.into_iter().take(3).collect(),
+        metrics: run.metrics.into_iter().take(FIRST_METRICS.len()).collect(),
+        ..Part::default()
     })
 }
 
@@ -234,26 +287,26 @@ fn part_of(group: &PhaseGroup, phases: impl Iterator<Item = u32> + Clone) -> Par
         sums.useful_max += u128::from(useful.max.0);
     }
     let n = group.locations.len() as u128;
-    let no_time = || Reason::new("it takes no time");
     let value = |metric| match metric {
         Metric::Parallel => ratio(sums.useful_sum, n * sums.time).ok_or_else(no_time),
         Metric::LoadBalance if sums.time == 0 => Err(no_time()),
         Metric::LoadBalance => Ok(ratio(sums.useful_sum, n * sums.useful_max).unwrap_or(1.0)),
         _ => ratio(sums.useful_max, sums.time).ok_or_else(no_time),
     };
-    let metrics = [Metric::Parallel, Metric::LoadBalance, Metric::Communication];
     Part {
-        id: 0,
-        in_loop: None,
-        iterations: None,
-        peers: None,
-        call_path: Vec::new(),
-        ranks: Vec::new(),
         start: phases.map(|phase| of_phase(phase).start).min(),
         n_compared: group.locations.len() as u64,
         time: Ticks(u64::try_from(sums.time).unwrap_or(u64::MAX)),
-        metrics: metrics.map(|metric| MetricValue::new(metric, value(metric))).to_vec(),
+        metrics: FIRST_METRICS.map(|metric| MetricValue::new(metric, value(metric))).to_vec(),
+        ..Part::default()
     }
+}
+
+/// What is known of a part.
+const FIRST_METRICS: [Metric; 3] = [Metric::Parallel, Metric::LoadBalance, Metric::Communication];
+
+fn no_time() -> Reason {
+    Reason::new("it takes no time")
 }
 
 /// The source of names.

@@ -62,16 +62,11 @@ impl RegionOfInterest {
     /// The same as a part of the run.
     pub fn part(&self) -> Part {
         Part {
-            id: 0,
-            in_loop: None,
-            iterations: None,
-            peers: None,
-            call_path: Vec::new(),
-            ranks: Vec::new(),
             start: Some(self.range.start),
             n_compared: self.run.n_threads,
             time: self.run.run_time,
             metrics: self.run.metrics.iter().take(3).cloned().collect(),
+            ..Part::default()
         }
     }
 }

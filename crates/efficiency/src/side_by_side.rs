@@ -206,7 +206,7 @@ fn table_of(rows: &[TableRow<'_>]) -> Table {
         .with(
             "part",
             Unit::None,
-            "With parts: segment, iteration or cluster; missing for the whole run",
+            "With parts: segment, iteration, epoch or cluster; missing for the whole run",
             text(&|row| row.part.clone()),
         )
         .with("metric", Unit::None, "Name of the metric", metrics)

@@ -8,10 +8,11 @@ use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::critical_path::{CallsOfMpi, RangesInMpi};
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::phases::Phases;
+use ouzel_analyses::phases::epochs::epochs;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_context_tree::ContextTreesOutput;
 use ouzel_diagnose::clusters::peers_text;
-use ouzel_diagnose::{Steps, TrustCard, ranks_without_events};
+use ouzel_diagnose::{Steps, TrustCard, iterations_of_epochs, ranks_without_events};
 use ouzel_efficiency::device::device_metrics;
 use ouzel_efficiency::{
     CounterIds, DeviceActivity, HybridModel, Part, PartKind, Reason, RegionOfInterest, RunEfficiency,
@@ -53,11 +54,11 @@ impl Trace {
         let is_stream = |kind| kind == LocationKind::AcceleratorStream;
         let has_streams = definitions.locations.iter().any(|location| is_stream(location.kind));
         let devices = has_streams.then(|| set.add_silent(DeviceActivity::new(&classes)));
-        let wants_phases = matches!(per, Some(PartKind::Segment | PartKind::Iteration | PartKind::Program));
+        let wants_phases = per.is_some_and(|kind| kind != PartKind::Cluster);
         let phases =
             wants_phases.then(|| set.add(Phases { semantics: semantics.clone(), ..Phases::default() }));
         let keys = wants_phases.then(|| PlanKeys::add_to(&mut set, definitions, semantics));
-        let wants_trees = matches!(per, Some(PartKind::Cluster | PartKind::Iteration));
+        let wants_trees = matches!(per, Some(PartKind::Cluster | PartKind::Iteration | PartKind::Epoch));
         let trees = wants_trees
             .then(|| TreeKeys::add_beside_calls(&mut set, self, trees_of(semantics, options), options));
         let replay = Replayed::add_to(&mut set, definitions, options);
@@ -212,6 +213,13 @@ impl<'a> Known<'a> {
             PartKind::Iteration => {
                 let own = |iterations: &[TimeRange]| steps.own_loop(iterations);
                 parts::iterations(phases, self.definitions, &is_incomplete, &own)
+            }
+            PartKind::Epoch => {
+                let main = phases.main_group();
+                let found = main.map(epochs).unwrap_or_default();
+                let iterations = main.map(|group| iterations_of_epochs(&found, steps, group));
+                let found = (found.as_slice(), iterations.as_deref().unwrap_or_default());
+                parts::epochs(phases, self.definitions, &is_incomplete, found)
             }
             PartKind::Program => {
                 let none = || Reason::new("no call that starts or ends the parallel program is recorded");

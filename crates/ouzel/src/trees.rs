@@ -10,9 +10,13 @@
 //! The phases of all ranks decide; those of one rank only foretell whether trees of the first pass would be in vain.
 //! Where all locations hold samples alone, iterations are those of the samples, and phases are not looked at.
 
+use crate::ask::trees_of;
+use crate::phases::PlanKeys;
 use crate::{AskError, Options, Trace};
 use ouzel_analyses::phases::{IterationParts, Phases, PhasesOutput};
+use ouzel_analyses::semantics::Semantics;
 use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
+use ouzel_diagnose::{EpochCard, Steps, iterations};
 use ouzel_engine::{AnalysisSet, Key, Report};
 use ouzel_model::{RankSet, WorldRank};
 
@@ -127,6 +131,37 @@ impl Trace {
         let mut pass = self.run(&set, options)?;
         let trees = keys.take(&mut pass, self, options)?;
         Ok(crate::Answer::new(trees, pass))
+    }
+
+    /// The loops of the program and their iterations, each with the epoch that it is in; `semantics` says what regions
+    /// mean. One pass, and others where iterations consist of parts, or samples or different calls do not show the order of
+    /// synchronisations.
+    ///
+    /// # Errors
+    /// If a pass was cancelled, or the analysis cannot answer.
+    pub fn iterations(
+        &self,
+        semantics: &Semantics,
+        options: &Options<'_>,
+    ) -> Result<crate::Answer<iterations::Data>, AskError> {
+        let definitions = self.definitions();
+        let mut set = AnalysisSet::default();
+        let phases = set.add_silent(Phases { semantics: semantics.clone(), ..Phases::default() });
+        let plan = PlanKeys::add_to(&mut set, definitions, semantics);
+        let trees = TreesBesidePhases::add_to(&mut set, self, trees_of(semantics, options), options);
+        let mut pass = self.run(&set, options)?;
+        let phases = pass.outputs.take(&phases)?;
+        let trees = trees.take(&mut pass, &phases, self, options)?;
+        let inputs = plan.take(&mut pass)?;
+        let phases = match self.planned_phases(&phases, inputs, semantics, options)? {
+            Some(planned) => planned.output,
+            None => phases,
+        };
+        let epochs = EpochCard::all(&phases, definitions, &Steps::new(&trees));
+        let run = pass.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
+        let run_time_ns = definitions.clock.ns_from_ticks(run);
+        let data = iterations::Data::new(&trees, definitions, run_time_ns, epochs);
+        Ok(crate::Answer::new(data, pass))
     }
 
     /// Whether the phases of one rank have parts. Workers elsewhere have their own files: they are not asked.

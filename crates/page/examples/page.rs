@@ -24,7 +24,7 @@ fn main() {
     let classes = semantics.classes(definitions);
     let report = material.report(definitions);
     let pictures = Pictures::new(definitions, &classes, &timeline)
-        .with_clusters(&trees, report.run.span_ns)
+        .with_clusters(&trees, report.run.span_ns, &report.epochs)
         .with_segments(&report.segments, &material.phases().call_paths);
     let asked = Asked::new(trace.clone(), &options.filter);
     std::fs::write(out, ouzel_page::html(&report, &pictures, &asked)).unwrap();

@@ -8,8 +8,8 @@ use crate::pictures::{Cluster, IterationPoint, IterationSeries, LoopPicture, Pic
 use ouzel::analyses::semantics::Class;
 use ouzel::analyses::timeline::TimelineOutput;
 use ouzel::context_tree::ContextTreesOutput;
-use ouzel::diagnose::SegmentsCard;
-use ouzel::diagnose::iterations::{Data as Iterations, InstanceEntry, LoopEntry};
+use ouzel::diagnose::iterations::{Data as Iterations, InstanceEntry, IterationEntry, LoopEntry};
+use ouzel::diagnose::{EpochCard, SegmentsCard};
 use ouzel::model::{CallPathId, CallPathTree, Definitions};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -35,7 +35,12 @@ impl<'a> Pictures<'a> {
 
     /// Adds the clusters of locations and the iterations of their loops, those that take most time first.
     #[must_use]
-    pub fn with_clusters(mut self, trees: &ContextTreesOutput, run_time_ns: u64) -> Self {
+    pub fn with_clusters(
+        mut self,
+        trees: &ContextTreesOutput,
+        run_time_ns: u64,
+        epochs: &[EpochCard],
+    ) -> Self {
         for group in &trees.groups {
             self.clusters.extend(group.clusters.iter().map(|cluster| Cluster {
                 id: cluster.id,
@@ -44,7 +49,7 @@ impl<'a> Pictures<'a> {
                 representative: cluster.representative,
             }));
         }
-        let loops = Iterations::new(trees, self.definitions, run_time_ns).loops;
+        let loops = Iterations::new(trees, self.definitions, run_time_ns, epochs.to_vec()).loops;
         self.loops = loops
             .iter()
             .filter(|l| !l.instances.is_empty() && 1 < l.accepted)
@@ -74,6 +79,10 @@ impl<'a> Pictures<'a> {
                 .collect(),
         };
         let title = of.title();
+        let main = of.main_instance().map(|instance| of.iterations_of(instance)).unwrap_or_default();
+        let begins = |pair: &[&IterationEntry]| {
+            pair[1].epoch.filter(|_| pair[0].epoch != pair[1].epoch).map(|id| (id, pair[1].index))
+        };
         LoopPicture {
             before: title.before,
             name: title.region.into(),
@@ -81,6 +90,7 @@ impl<'a> Pictures<'a> {
             source: format!("{}{mean}", of.source_in_words()),
             is_estimate: of.is_estimate,
             series: of.instances.iter().map(series).collect(),
+            epochs: main.windows(2).filter_map(begins).collect(),
         }
     }
 

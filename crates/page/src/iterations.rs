@@ -70,10 +70,12 @@ fn chart(picture: &LoopPicture) -> Markup {
                     @if !picture.call_path.is_empty() { (call_path(&picture.call_path)) " · " }
                     (picture.source)
                     @if picture.is_estimate { " · an estimate: samples miss short iterations" }
+                    @if !picture.epochs.is_empty() { " · numbers at the top: an epoch begins" }
                 }
             }
             svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(label) {
                 (PreEscaped(grid(n, top)))
+                (PreEscaped(epochs(&picture.epochs, n)))
                 @for (i, series) in picture.series.iter().enumerate() {
                     (line(i, series, n, top))
                 }
@@ -122,6 +124,21 @@ fn grid(n: usize, top_ns: u64) -> String {
         f64::midpoint(left, right),
         HEIGHT - 6.0
     );
+    svg
+}
+
+/// Where epochs begin: a line before their first iterations, with their number.
+fn epochs(epochs: &[(u32, u64)], n: usize) -> String {
+    let mut svg = String::new();
+    for (id, first) in epochs {
+        let at = x(*first as f64 - 0.5, n);
+        let bottom = HEIGHT - BOTTOM;
+        let _ = write!(
+            svg,
+            r#"<path d="M{at:.1} {TOP}V{bottom}" stroke="currentColor" stroke-opacity=".6" stroke-dasharray="1 3"/><text x="{at:.1}" y="{:.1}" text-anchor="middle">{id}</text>"#,
+            TOP - 2.0
+        );
+    }
     svg
 }
 

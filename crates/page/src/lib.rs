@@ -83,7 +83,7 @@ pub fn html(report: &RunReport, pictures: &Pictures<'_>, asked: &Asked) -> Strin
             (section("iterations", "Iterations", &iterations::charts(&pictures.loops)))
         }
         @if !report.epochs.is_empty() {
-            (section("epochs", "Epochs, in which the same ranks have most to do", &segments::epochs(&report.segments)))
+            (section("epochs", "Epochs, in which the same ranks have most to do", &segments::epochs(&report.epochs)))
         }
         @if !pictures.segments.is_empty() {
             (section("segments", "Where time is lost, by segment", &segments::table(&pictures.segments, run_ns)))

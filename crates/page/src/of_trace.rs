@@ -52,7 +52,7 @@ fn page(
 ) -> String {
     let Diagnosed { material, report, classes, variations, trees, .. } = diagnosed;
     let mut pictures = Pictures::new(definitions, classes, timeline)
-        .with_clusters(trees, report.run.span_ns)
+        .with_clusters(trees, report.run.span_ns, &report.epochs)
         .with_segments(&report.segments, &material.phases().call_paths);
     pictures.zoomed = zoomed;
     pictures.maps = (0..report.findings.len()).map(|finding| map(variations.as_ref()?, finding)).collect();

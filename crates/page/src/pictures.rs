@@ -58,6 +58,8 @@ pub struct LoopPicture {
     pub is_estimate: bool,
     /// For each cluster of locations, what its representative did.
     pub series: Vec<IterationSeries>,
+    /// Numbers of the epochs that begin in the loop, each with its first iteration.
+    pub epochs: Vec<(u32, u64)>,
 }
 
 /// The iterations of a loop at the representative of a cluster.

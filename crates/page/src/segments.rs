@@ -4,7 +4,7 @@ use crate::axis::Axis;
 use crate::report_sections::call_path;
 use crate::units;
 use maud::{Markup, html};
-use ouzel::diagnose::{SegmentCard, SegmentPath, SegmentsCard};
+use ouzel::diagnose::{EpochCard, SegmentCard, SegmentPath};
 use std::cmp::Reverse;
 use std::fmt::Write;
 
@@ -51,13 +51,12 @@ pub fn lanes(segments: &[&SegmentCard], axis: Axis) -> Markup {
 }
 
 /// The epochs as a list.
-pub fn epochs(data: &SegmentsCard) -> Markup {
-    let n_peers = data.n_peers as usize;
+pub fn epochs(epochs: &[EpochCard]) -> Markup {
     html! {
         ol {
-            @for epoch in &data.epochs {
+            @for epoch in epochs {
                 li {
-                    (units::time(epoch.start_ns)) " … " (units::time(epoch.end_ns)) ": " (epoch.in_words(n_peers))
+                    (units::time(epoch.start_ns)) " … " (units::time(epoch.end_ns)) ": " (epoch.in_words())
                     @if let Some(iterations) = &epoch.iterations {
                         br; span.soft { (iterations.in_words(MAX_PATHS)) }
                     }

@@ -47,7 +47,7 @@ impl Results {
     fn pictures<'a>(&'a self, trace: &'a ToyTrace) -> Pictures<'a> {
         let Results { report, timeline, trees, phases, classes } = self;
         Pictures::new(trace.definitions(), classes, timeline)
-            .with_clusters(trees, report.run.span_ns)
+            .with_clusters(trees, report.run.span_ns, &report.epochs)
             .with_segments(&report.segments, &phases.call_paths)
     }
 
@@ -263,11 +263,17 @@ fn iterations_are_drawn_with_their_units() {
         source: "marked in the trace".to_owned(),
         is_estimate: false,
         series: vec![series(0, 10), series(1, 9), series(2, 10)],
+        epochs: vec![(2, 4), (3, 7)],
     }];
     let page =
         Html::parse_document(&crate::html(&results.report, &pictures, &Asked::new("t", &Filter::default())));
     assert_eq!(page.errors, Vec::<String>::new());
     assert_eq!(select(&page, "#iterations svg > path[fill=none]").len(), 3);
+    assert_eq!(
+        select(&page, "#iterations svg > path[stroke-dasharray='1 3']").len(),
+        2,
+        "where epochs begin"
+    );
     let text = text_of(&page, "#iterations");
     assert!(
         text.contains("main › <loop>") && text.contains("10 iterations") && text.contains(" ms"),

@@ -323,7 +323,7 @@ def efficiencies(
     traces: Sequence[Trace],
     names: Sequence[str] | None = None,
     *,
-    per: Literal["segment", "iteration", "cluster", "program"] | None = None,
+    per: Literal["segment", "iteration", "epoch", "cluster", "program"] | None = None,
     hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
     scaling: Literal["strong", "weak"] | None = None,
     rules: str | os.PathLike[str] | None = None,
@@ -886,7 +886,7 @@ class Trace:
     def efficiency(
         self,
         *,
-        per: Literal["segment", "iteration", "cluster", "program"] | None = None,
+        per: Literal["segment", "iteration", "epoch", "cluster", "program"] | None = None,
         hybrid: Literal["multiplicative", "additive", "talp"] | None = None,
         rules: str | os.PathLike[str] | None = None,
         period_ns: int | None = None,

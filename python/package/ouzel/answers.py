@@ -402,7 +402,7 @@ class EpochCard(TypedDict):
     end_ns: int
     """When the last rank left the synchronisation that ends it."""
     iterations: Iterations | None
-    """The iterations of the main loop that begin in it; ``None`` if none does."""
+    """The iterations of the main loop whose middle is in it; ``None`` if there are none."""
     imbalance_ns: int
     """``max − mean`` over ranks of the time in it that is neither waiting nor synchronising."""
     most_ranks: Ranks
@@ -871,6 +871,8 @@ class IterationEntry(TypedDict):
     """End since the trace start."""
     cluster: int
     """Its kind, numbered by location."""
+    epoch: int | None
+    """The epoch that its middle is in, by ``id``; ``None`` if there is none."""
 
 class EventCounts(TypedDict):
     """Number of events of each kind that occurs."""

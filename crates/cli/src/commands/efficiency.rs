@@ -75,6 +75,8 @@ pub enum PerPart {
     Segment,
     /// Each iteration of the outermost loops of synchronisations
     Iteration,
+    /// Parts of the run in which the same ranks have most to do
+    Epoch,
     /// Each group of threads that behave alike
     Cluster,
     /// The program without start-up and end: from MPI_Init to MPI_Finalize
@@ -119,6 +121,7 @@ impl EfficiencyArgs {
             per: self.per.map(|per| match per {
                 PerPart::Segment => PartKind::Segment,
                 PerPart::Iteration => PartKind::Iteration,
+                PerPart::Epoch => PartKind::Epoch,
                 PerPart::Cluster => PartKind::Cluster,
                 PerPart::Program => PartKind::Program,
             }),
@@ -305,7 +308,7 @@ fn write_missing(output: &Efficiencies, page: &mut Page) {
     }
 }
 
-/// The parts of a run, those that lose most first.
+/// The parts of a run, those that lose most first; epochs and clusters by number.
 fn write_parts(
     (output, run): (&Efficiencies, usize),
     (kind, parts): (PartKind, &Result<Vec<Part>, Reason>),
@@ -316,6 +319,7 @@ fn write_parts(
     let what = match kind {
         PartKind::Segment => "Segments",
         PartKind::Iteration => "Iterations",
+        PartKind::Epoch => "Epochs, in which the same ranks have most to do",
         PartKind::Cluster => "Clusters",
         PartKind::Program => "The program without start-up and end",
     };
@@ -327,7 +331,7 @@ fn write_parts(
     };
     let lost = |part: &Part| part.time.0 as f64 * (1.0 - part.get(Metric::Parallel).unwrap_or(1.0));
     let mut sorted: Vec<&Part> = parts.iter().collect();
-    if kind != PartKind::Cluster {
+    if !matches!(kind, PartKind::Cluster | PartKind::Epoch) {
         sorted.sort_by(|a, b| lost(b).total_cmp(&lost(a)));
     }
     let n_shown = args.top.n_shown(sorted.len());
@@ -337,6 +341,7 @@ fn write_parts(
             "Most time lost first. Time is that of the slowest rank in each phase between two synchronisations; ranks \
              are compared phase by phase."
         }
+        PartKind::Epoch => "In order of time. The ranks are compared over each epoch as a whole.",
         PartKind::Cluster => "Each cluster is compared within itself, over the whole run.",
         PartKind::Program => "From when the first rank left MPI_Init to when the last entered MPI_Finalize.",
     };
@@ -355,6 +360,7 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
             let peers = part.peers.unwrap_or_default().replace('_', " ");
             format!("{peers}s of {}", ouzel_plot::ranks::named(&part.ranks, usize::MAX))
         }
+        PartKind::Epoch => ouzel_plot::ranks::named(&part.most_ranks, usize::MAX),
         PartKind::Segment if part.call_path.is_empty() => "end of the run".to_owned(),
         PartKind::Program => String::new(),
         _ => call_path(&part.call_path, PATH_WIDTH),
@@ -362,6 +368,7 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
     let title = match kind {
         PartKind::Segment => "before",
         PartKind::Iteration => "in",
+        PartKind::Epoch => "most to do",
         PartKind::Cluster => "members",
         PartKind::Program => "",
     };
@@ -369,7 +376,9 @@ fn parts_table(kind: PartKind, parts: &[&Part], of: &TraceEfficiency) -> Grid {
     let starts = GridColumn::numbers("start", parts.iter().map(start)).optional(2);
     Grid::default()
         .with(GridColumn::numbers(kind.as_str(), parts.iter().map(id)))
-        .with_some(matches!(kind, PartKind::Iteration | PartKind::Program).then_some(starts))
+        .with_some(
+            matches!(kind, PartKind::Iteration | PartKind::Epoch | PartKind::Program).then_some(starts),
+        )
         .with(GridColumn::numbers("time", parts.iter().map(|part| units::time(of.ns(part.time)))))
         .with(column("parallel", Metric::Parallel))
         .with(column("balance", Metric::LoadBalance))

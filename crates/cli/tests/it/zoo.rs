@@ -5,7 +5,7 @@
 //! `MISSES` lists the programs whose fault the first finding does not name yet, and what is wrong with it: a test fails
 //! when one of them becomes a hit or misses otherwise, so that the list tells the truth.
 
-use crate::run::{json, testdata};
+use crate::run::{json, ran_on, testdata};
 use serde_json::Value;
 use std::path::PathBuf;
 
@@ -106,6 +106,44 @@ fn work_that_moves_is_told_by_epochs() {
         n_epochs += found.len();
     }
     assert_eq!(n_epochs, 7);
+}
+
+/// Epochs, and what their commands say of each, are those of the report.
+#[test]
+fn all_commands_have_the_epochs_of_the_report() {
+    for program in ["adaptive_mesh", "rebalanced_mesh"] {
+        let archive = folder(program).join("faulty");
+        let data = |words: &[&str]| json(&archive, words)["data"].take();
+        let epochs = data(&["report"])["epochs"].take();
+        assert_eq!(data(&["segments"])["epochs"], epochs, "{program}");
+        let parts = data(&["efficiency", "--per", "epoch"])["runs"][0]["parts"].take();
+        let iterations = data(&["iterations"]);
+        assert_eq!(iterations["epochs"], epochs, "{program}");
+        let (epochs, parts) = (epochs.as_array().expect("a list"), parts.as_array().expect("a list"));
+        assert_eq!(epochs.len(), parts.len(), "{program}");
+        // Of the outermost loop with most time: the first one.
+        let rows = iterations["loops"][0]["iterations"].as_array().expect("a list");
+        for (epoch, part) in epochs.iter().zip(parts) {
+            let same =
+                ["id", "start_ns", "iterations", "most_ranks", "parallel", "load_balance", "communication"];
+            same.iter().for_each(|key| assert_eq!(epoch[key], part[key], "{program}: {key} of {epoch}"));
+            let number = |key: &str| epoch[key].as_u64().expect("a number");
+            assert_eq!(part["time_ns"], number("end_ns") - number("start_ns"), "{program}");
+            let in_it = rows.iter().filter(|row| row["epoch"] == epoch["id"] && row["location_cluster"] == 0);
+            let indices: Vec<u64> = in_it.map(|row| row["index"].as_u64().expect("a number")).collect();
+            let range = indices.first().zip(indices.last()).map(|(first, last)| vec![[*first, *last]]);
+            assert_eq!(epoch["iterations"]["ranges"], serde_json::json!(range), "{program}: {epoch}");
+        }
+        let page = ran_on(&archive, &["efficiency", "--per", "epoch"]).out;
+        assert!(page.contains("most to do"), "{page}");
+    }
+    // Another rank is slow in each phase: no epochs.
+    let data = json(&folder("adaptive_mesh").join("clean"), &["efficiency", "--per", "epoch"]);
+    let run = &data["data"]["runs"][0];
+    let missing = run["missing"].as_array().expect("a list").iter().find(|it| it["metric"] == "parts");
+    assert!(
+        run["parts"].is_null() && missing.is_some_and(|it| it["reason"].to_string().contains("no epochs"))
+    );
 }
 
 #[test]

@@ -258,8 +258,7 @@ impl SegmentsCard {
 
     /// The same with the iterations of epochs as those of the program's own loops.
     pub fn with_steps(self, phases: &PhasesOutput, definitions: &Definitions, steps: &Steps) -> Self {
-        let Some(group) = phases.main_group() else { return self };
-        SegmentsCard { epochs: epochs::cards(&epochs(group), steps, group, definitions), ..self }
+        SegmentsCard { epochs: EpochCard::all(phases, definitions, steps), ..self }
     }
 
     /// The same with the epochs of the main group, and the iterations of the program's own loops.

@@ -8,7 +8,6 @@ use crate::exit::Outcome;
 use crate::session::Session;
 use clap::Args;
 use data::Data;
-use ouzel::context_tree::ContextTrees;
 pub use ouzel::diagnose::iterations as data;
 
 pub const COMMAND: Command = Command::about_a_run::<IterationsArgs>("iterations", &[Need::Calls.always()]);
@@ -22,7 +21,8 @@ Examples:
   ouzel iterations scorep-run/ --format csv -o iterations.csv
 
 Loops are those that the trace marks, and those found as repeating calls. The bars show the durations of the
-iterations in order of time, for one rank of each cluster of ranks. Iterations that are alike are of one kind.")]
+iterations in order of time, for one rank of each cluster of ranks. Iterations that are alike are of one kind.
+Where the ranks with most to do change a few times in the run, each iteration has the number of its epoch.")]
 pub struct IterationsArgs {
     /// Number of the longest iterations to show for each loop (0: all)
     #[arg(long, value_name = "N", default_value_t = 5)]
@@ -43,17 +43,9 @@ impl Question for IterationsArgs {
 
 fn run(common: &Common, args: &IterationsArgs) -> anyhow::Result<Outcome> {
     let semantics = ouzel::rules::semantics(args.rules.file())?;
-    let session = Session::open(common)?;
-    let definitions = session.definitions();
-    let question = ContextTrees {
-        semantics,
-        period: args.period.ns.map(|ns| definitions.clock.ticks_from_ns(ns)),
-        ..ContextTrees::default()
-    };
-    let answer = session.answer(|trace, options| trace.context_trees_of(question.clone(), options))?;
-    let run = answer.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
-    let run_time_ns = definitions.clock.ns_from_ticks(run);
-    let answer = answer.map(|trees| Data::new(&trees, definitions, run_time_ns));
+    let common = common.sampled(&args.period);
+    let session = Session::open(&common)?;
+    let answer = session.answer(|trace, options| trace.iterations(&semantics, options))?;
     session.reply(
         &answer,
         |data| data,

@@ -1,6 +1,7 @@
 //! Loops for people: how often, how long, and which iterations stand out.
 
 use super::data::{Data, InstanceEntry, IterationEntry, LoopEntry};
+use crate::commands::segments::page::epochs;
 use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::names::{call_path, region};
@@ -39,6 +40,7 @@ pub fn lines(session: &Session<'_>, data: &Data, top: usize) -> Vec<String> {
         page.gap();
         page.text(0, &format!("… {n}: --format json has all."), Paint::Dim);
     }
+    epochs(&mut page, &data.epochs);
     page.lines
 }
 
@@ -155,6 +157,9 @@ fn longest(page: &mut Page, iterations: &[&IterationEntry], mean_ns: u64, top: u
         |value: &dyn Fn(&IterationEntry) -> String| order.iter().map(|i| value(i)).collect::<Vec<_>>();
     let of_mean =
         |i: &IterationEntry| units::percent((mean_ns != 0).then(|| i.duration_ns() as f64 / mean_ns as f64));
+    let epochs = order.iter().any(|i| i.epoch.is_some()).then(|| {
+        GridColumn::numbers("epoch", texts(&|i| i.epoch.map_or_else(String::new, |id| id.to_string())))
+    });
     page.grid(
         INDENT,
         &Grid::default()
@@ -163,6 +168,7 @@ fn longest(page: &mut Page, iterations: &[&IterationEntry], mean_ns: u64, top: u
             .with(GridColumn::numbers("of the mean", texts(&of_mean)))
             .with(GridColumn::numbers("from", texts(&|i| units::time(i.start_ns))))
             .with(GridColumn::numbers("to", texts(&|i| units::time(i.end_ns))))
-            .with(GridColumn::numbers("kind", texts(&|i| i.cluster.to_string()))),
+            .with(GridColumn::numbers("kind", texts(&|i| i.cluster.to_string())))
+            .with_some(epochs),
     );
 }

@@ -22,7 +22,7 @@ const LEAST_LOOP_PERCENT: u64 = 5;
 /// Segments, clusters and loops, as far as they exist.
 pub fn shape(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     segments(page, diagnosed, asked);
-    epochs(page, &diagnosed.report.segments);
+    epochs(page, &diagnosed.report.segments.epochs);
     for group in &diagnosed.trees.groups {
         if 1 < group.locations.len() {
             groups_of_ranks(page, session, group, asked);
@@ -124,7 +124,8 @@ fn named(
 
 fn loops(page: &mut Page, session: &Session<'_>, diagnosed: &Diagnosed, asked: &Asked) {
     let run_ns = diagnosed.report.run.span_ns;
-    let data = Iterations::new(&diagnosed.trees, session.definitions(), run_ns);
+    let data =
+        Iterations::new(&diagnosed.trees, session.definitions(), run_ns, diagnosed.report.epochs.clone());
     let is_long = |of_loop: &&LoopEntry| {
         !of_loop.is_nested
             && 1 < of_loop.accepted

@@ -10,6 +10,7 @@ use crate::terminal::style::Paint;
 use crate::terminal::{spark, units};
 use ouzel::Asked;
 use ouzel::analyses::semantics::Category;
+use ouzel::diagnose::EpochCard;
 use ouzel::diagnose::segments::{SegmentCard, SegmentIteration, SegmentPath, SegmentsCard};
 
 /// Iterations that the page of one segment shows: those that lose most.
@@ -45,7 +46,7 @@ pub fn all(session: &Session<'_>, data: &SegmentsCard, top: usize) -> Vec<String
         }
     };
     page.text(0, footnote, Paint::Dim);
-    epochs(&mut page, data);
+    epochs(&mut page, &data.epochs);
     page.heading("What is in them");
     for segment in shown {
         page.gap();
@@ -59,15 +60,16 @@ pub fn all(session: &Session<'_>, data: &SegmentsCard, top: usize) -> Vec<String
 }
 
 /// The epochs, if there are any.
-pub fn epochs(page: &mut Page, data: &SegmentsCard) {
-    if data.epochs.is_empty() {
+pub fn epochs(page: &mut Page, epochs: &[EpochCard]) {
+    if epochs.is_empty() {
         return;
     }
     page.heading("Epochs, in which the same ranks have most to do");
-    for epoch in &data.epochs {
+    for epoch in epochs {
         let times = format!("{} … {}", units::time(epoch.start_ns), units::time(epoch.end_ns));
         let head = format!("{:>3}  {times:<24}  ", epoch.id);
-        page.hanging(&head, 31, &epoch.in_words(data.n_peers as usize), Paint::Plain);
+        let iterations = epoch.iterations.as_ref().map(|of| format!("; {}", of.in_words(MAX_PATHS)));
+        page.hanging(&head, 31, &(epoch.in_words() + &iterations.unwrap_or_default()), Paint::Plain);
     }
 }
 
