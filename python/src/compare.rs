@@ -5,7 +5,6 @@ use crate::pass;
 use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::analyses::By;
-use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::engine::Coverage;
 use ouzel::model::{Notice, Notices};
 use ouzel::multi_run::{Run, multi_run};
@@ -48,7 +47,7 @@ pub fn multi_run_analysis(
     let by = if call_paths { By::CallPath } else { By::Region };
     let all = gathered(py, traces, names, |(_, name), trace, options| {
         let definitions = trace.definitions();
-        let answer = trace.ask(CallPathProfile, options)?;
+        let answer = trace.call_path_profile(by, options)?;
         let range = answer.run_range;
         Ok(answer.map(|profile| Run::new(name, &profile, definitions, range)))
     })?;

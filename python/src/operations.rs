@@ -17,9 +17,8 @@ use ouzel::analyses::imbalance::imbalance;
 use ouzel::analyses::message_histogram::MessageHistogram;
 use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::time_profile::{Scale, TimeProfile};
+use ouzel::analyses::time_profile::Scale;
 use ouzel::analyses::{By, Per};
-use ouzel::engine::AnalysisSet;
 use ouzel::model::Filter;
 use ouzel::waits::accelerators::StepsAsked;
 use ouzel::{Answer, ProfileQuery};
@@ -42,7 +41,7 @@ impl Trace {
         let (kept, by) = (time_columns(metrics)?, by_what(by)?);
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
-            Ok(trace.ask(CallPathProfile, options)?.map(|profile| {
+            Ok(trace.call_path_profile(by, options)?.map(|profile| {
                 let mut table = match per_process {
                     true => profile.table(definitions, by, Per::Rank),
                     false => flat_profile(&profile, definitions, by).table(&profile, definitions, by),
@@ -76,7 +75,9 @@ impl Trace {
     fn metric_profile(&self, py: Python<'_>, by: &str, per: &str) -> PyResult<Table> {
         let (by, per) = (by_what(by)?, per_what(per)?);
         self.table(py, |trace, options| {
-            Ok(trace.ask(MetricProfile, options)?.map(|profile| profile.table(trace.definitions(), by, per)))
+            let ask = |options: &ouzel::Options<'_>| trace.ask(MetricProfile, options);
+            let answer = trace.with_callers(by, options, ask)?;
+            Ok(answer.map(|profile| profile.table(trace.definitions(), by, per)))
         })
     }
 
@@ -108,7 +109,7 @@ impl Trace {
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = Semantics::default().classes(definitions);
-            Ok(trace.ask_in_bins(n_bins, TimeProfile::new, options)?.map(|profile| {
+            Ok(trace.time_profile(n_bins, by, options)?.map(|profile| {
                 let table = match (wide, idle) {
                     (true, _) => profile.wide_table(definitions, by, scale),
                     (false, true) => profile.bins_table(definitions),
@@ -242,7 +243,7 @@ impl Trace {
         self.drawn(py, |trace, options| {
             let definitions = trace.definitions();
             let classes = semantics.classes(definitions);
-            Ok(trace.ask(CallPathProfile, options)?.map(|profile| {
+            Ok(trace.call_path_profile(by, options)?.map(|profile| {
                 let output = imbalance(&profile, definitions, &classes, by);
                 let picture = pictures::imbalance(&output, definitions, &origin);
                 (output.table(&profile, definitions, by, num_processes), picture)
@@ -313,16 +314,12 @@ impl Trace {
         let id = self.counter(name)?;
         let definitions = self.inner.definitions();
         let answer = self.answer(py, |trace, options| {
-            let mut set = AnalysisSet::default();
-            let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
-            let mut report = trace.run(&set, options)?;
-            let profile = report.outputs.take(&profile)?;
-            let gains = report.outputs.take(&counters)?.in_place_of_time(&profile, id);
-            let classes = semantics.classes(definitions);
-            let output = imbalance(&gains, definitions, &classes, by);
-            let metric = &definitions.metrics[id.index()];
-            let table = output.table_of_metric(&gains, definitions, by, metric, n_top);
-            Ok(Answer::new(table, report))
+            Ok(trace.call_path_gains(id, by, options)?.map(|gains| {
+                let classes = semantics.classes(definitions);
+                let output = imbalance(&gains, definitions, &classes, by);
+                let metric = &definitions.metrics[id.index()];
+                output.table_of_metric(&gains, definitions, by, metric, n_top)
+            }))
         })?;
         Table::new(py, answer, definitions)
     }

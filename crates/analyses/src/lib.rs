@@ -10,6 +10,7 @@
 pub mod breakdown;
 pub mod call_path_profile;
 pub mod call_tree;
+pub mod callers;
 pub mod calls;
 pub mod clock_repair;
 pub mod comm_matrix;

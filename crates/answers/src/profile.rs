@@ -100,7 +100,7 @@ pub struct ProfileAnswer<'a> {
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<crate::words::ProfileRegion>>"))]
     pub regions: Option<Rows<'a>>,
     /// Sorted by exclusive time unless `--sort` says otherwise. Time outside what `--region` selects is in the row
-    /// `[filtered]`.
+    /// `[filtered]`; call paths of what it selects have the names of all callers.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::words::ProfileRow>"))]
     pub rows: Rows<'a>,
 }

@@ -3,7 +3,7 @@
 //! Law: advice follows from numbers in the report, and names them.
 
 use crate::findings::words::percent;
-use crate::{EfficiencyCard, Loss, LossKind, Recorded, RunCard, TrustCard};
+use crate::{EfficiencyCard, InterestCard, Loss, LossKind, Recorded, RunCard, TrustCard};
 use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::semantics::{Class, Family};
 use ouzel_model::{NoticeCode, units};
@@ -31,7 +31,7 @@ pub(crate) fn advise(
     run: &RunCard,
     trust: &TrustCard,
     efficiency: Option<&EfficiencyCard>,
-    losses: &[Loss],
+    (losses, interest): (&[Loss], Option<&InterestCard>),
     (profile, classes): (&ProfileOutput, &[Class]),
 ) -> Vec<Advice> {
     let mut advice = Vec::new();
@@ -53,7 +53,11 @@ pub(crate) fn advise(
              exclude it with --time.",
             percent(loss.share_of_run)
         );
-        advice.push(Advice { text, command: words(&["report", "--time", "START..END"]) });
+        let rest = |of: &InterestCard| {
+            let range = format!("{}ns..{}ns", of.start_ns, of.end_ns);
+            words(&["report", "--time", &range])
+        };
+        advice.push(Advice { text, command: interest.map(rest).unwrap_or_default() });
     }
     advice.extend(small_messages(run));
     if records_communication_only(profile, classes) {

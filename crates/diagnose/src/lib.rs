@@ -544,7 +544,13 @@ impl Material {
         let region_of_interest =
             interest.map(|of| InterestCard::new(&of, segments.lost_inside_outside_ns, &definitions.clock));
         let headline = Headline::new(run, &trust, &findings, efficiency_missing.as_deref());
-        let next = advice::advise(run, &trust, efficiency.as_ref(), &losses, (profile, classes));
+        let next = advice::advise(
+            run,
+            &trust,
+            efficiency.as_ref(),
+            (&losses, region_of_interest.as_ref()),
+            (profile, classes),
+        );
         RunReport {
             run: run.clone(),
             trust,

@@ -23,6 +23,7 @@
 mod accelerators;
 mod ask;
 mod asked;
+mod by_path;
 mod call_paths;
 mod calls;
 pub mod catalogue;

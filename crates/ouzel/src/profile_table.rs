@@ -34,20 +34,27 @@ impl Trace {
     ) -> Result<Answer<Table>, AskError> {
         let definitions = self.definitions();
         let &ProfileQuery { by, per, messages, counters } = query;
-        let mut set = AnalysisSet::default();
-        let profile = set.add(CallPathProfile);
-        let metrics = (!counters.is_empty()).then(|| set.add(MetricProfile));
-        let communication = messages.then(|| set.add(Communication));
-        let mut pass = self.run(&set, options)?;
-        let profile = pass.outputs.take(&profile)?;
+        let answer = self.with_callers(by, options, |options| {
+            let mut set = AnalysisSet::default();
+            let profile = set.add(CallPathProfile);
+            let metrics = (!counters.is_empty()).then(|| set.add(MetricProfile));
+            let communication = messages.then(|| set.add(Communication));
+            let mut pass = self.run(&set, options)?;
+            let profile = pass.outputs.take(&profile)?;
+            let metrics = metrics.map(|key| pass.outputs.take(&key)).transpose()?;
+            let communication = communication.map(|key| pass.outputs.take(&key)).transpose()?;
+            Ok(Answer::new((profile, metrics, communication), pass))
+        })?;
         let view = (definitions, by, per);
-        let mut table = profile.table(definitions, by, per);
-        if let Some(key) = metrics {
-            table = with_counters(table, &profile, &pass.outputs.take(&key)?, counters, view);
-        }
-        if let Some(key) = communication {
-            table = with_communication(table, &profile, &pass.outputs.take(&key)?, view);
-        }
-        Ok(Answer::new(table, pass))
+        Ok(answer.map(|(profile, metrics, communication)| {
+            let mut table = profile.table(definitions, by, per);
+            if let Some(metrics) = metrics {
+                table = with_counters(table, &profile, &metrics, counters, view);
+            }
+            if let Some(communication) = communication {
+                table = with_communication(table, &profile, &communication, view);
+            }
+            table
+        }))
     }
 }

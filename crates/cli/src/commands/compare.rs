@@ -8,7 +8,7 @@ use crate::args::{Common, MetricArgs, PlotArgs, TopArgs};
 use crate::command::{Command, Need, Question};
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
-use crate::session::{Session, taken};
+use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::names::call_path;
 use crate::terminal::page::Page;
@@ -17,11 +17,9 @@ use crate::terminal::units;
 use anyhow::{Context, bail};
 use clap::Args;
 use ouzel::analyses::By;
-use ouzel::analyses::call_path_profile::CallPathProfile;
-use ouzel::analyses::metric_profile::MetricProfile;
 use ouzel::efficiency::parts::iterations_of_longest_loop;
 use ouzel::efficiency::{Efficiencies, Metric, PartKind, Scaling, TraceEfficiency};
-use ouzel::engine::{AnalysisSet, Coverage};
+use ouzel::engine::Coverage;
 use ouzel::model::{Notice, Table, Unit};
 use ouzel::multi_run::{Growth, MultiRunOutput, PlaceRow, Run, RunRow, growths, multi_run};
 use ouzel::{Answer, EfficiencyQuery};
@@ -105,7 +103,7 @@ fn run(session: &Session<'_>, args: &CompareArgs) -> anyhow::Result<Outcome> {
     let by = if args.call_paths { By::CallPath } else { By::Region };
     let mut efficiencies = Vec::new();
     let mut of_run = |session: &Session<'_>, path: &Path| {
-        let answer = profiled(session, path, metric)?;
+        let answer = profiled(session, path, by, metric)?;
         if metric.is_some() {
             return anyhow::Ok(answer);
         }
@@ -226,24 +224,20 @@ pub(super) fn together(a: Coverage, b: Coverage) -> Coverage {
     }
 }
 
-fn profiled(session: &Session<'_>, path: &Path, metric: Option<&str>) -> anyhow::Result<Answer<Run>> {
+fn profiled(session: &Session<'_>, path: &Path, by: By, metric: Option<&str>) -> anyhow::Result<Answer<Run>> {
     let definitions = session.definitions();
     let name = path.display().to_string();
     let mut answer = match metric {
         None => {
-            let answer = session.ask(CallPathProfile)?;
+            let answer = session.answer(|trace, options| trace.call_path_profile(by, options))?;
             let range = answer.run_range;
             answer.map(|profile| Run::new(&name, &profile, definitions, range))
         }
         Some(metric) => {
             let id = metrics::one(definitions, metric).with_context(|| name.clone())?;
-            let mut set = AnalysisSet::default();
-            let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
-            let mut report = session.run(&set)?;
-            let profile = taken(report.outputs.take(&profile), "profile")?;
-            let gains = taken(report.outputs.take(&counters), "counters")?.in_place_of_time(&profile, id);
-            let run = Run::of_metric(&name, &gains, definitions, report.run_range);
-            Answer::new(run, report)
+            let answer = session.answer(|trace, options| trace.call_path_gains(id, by, options))?;
+            let range = answer.run_range;
+            answer.map(|gains| Run::of_metric(&name, &gains, definitions, range))
         }
     };
     name_trace(&mut answer.notices, path);

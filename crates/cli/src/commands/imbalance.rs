@@ -13,7 +13,6 @@ use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
 use ouzel::analyses::By;
-use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::imbalance::imbalance;
 use ouzel::model::Table;
 use ouzel_answers::ImbalanceAnswer;
@@ -69,7 +68,7 @@ fn run(session: &Session<'_>, args: &ImbalanceArgs) -> anyhow::Result<Outcome> {
     if let Some(name) = &args.metric.metric {
         return metric::run(session, args, by, name);
     }
-    let answer = session.ask(CallPathProfile)?.map(|profile| {
+    let answer = session.answer(|trace, options| trace.call_path_profile(by, options))?.map(|profile| {
         let judged = imbalance(&profile, definitions, &classes, by);
         (profile, judged)
     });

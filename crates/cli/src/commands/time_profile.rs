@@ -13,7 +13,7 @@ use crate::terminal::{spark, units};
 use clap::Args;
 use ouzel::analyses::By;
 use ouzel::analyses::semantics::Semantics;
-use ouzel::analyses::time_profile::{TimeProfile, TimeProfileOutput};
+use ouzel::analyses::time_profile::TimeProfileOutput;
 use ouzel::model::Ticks;
 use ouzel_answers::TimeProfileAnswer;
 use ouzel_plot::pictures;
@@ -54,7 +54,7 @@ impl Question for TimeProfileArgs {
 fn run(session: &Session<'_>, args: &TimeProfileArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let by = if args.call_paths { By::CallPath } else { By::Region };
-    let answer = session.ask_in_bins(args.time.bins, TimeProfile::new)?;
+    let answer = session.answer(|trace, options| trace.time_profile(args.time.bins, by, options))?;
     plot(session, || {
         let classes = Semantics::default().classes(definitions);
         pictures::time_profile(&answer.output, definitions, &classes, &origin(session))

@@ -145,8 +145,24 @@ fn on_wide_lines(archive: &Path, words: &[&str]) -> Ran {
     Ran { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
 }
 
+/// The names with `[filtered]` in place of calls that are not MPI's, once for those directly inside each other. Only rows
+/// about call paths name hidden callers.
+fn of_mpi_alone(path: &[String]) -> Vec<String> {
+    let mut shown: Vec<String> = Vec::new();
+    for name in path {
+        let name = if name.starts_with("MPI_") { name } else { "[filtered]" };
+        if name != "[filtered]" || shown.last().is_none_or(|last| last != name) {
+            shown.push(name.to_owned());
+        }
+    }
+    shown
+}
+
 fn check(archive: &Path, selection: &[&str]) {
-    let selected = profile(archive, selection);
+    let mut selected = profile(archive, selection);
+    if selection == ["--region", "MPI_*"] {
+        selected.extend(profile(archive, &[]).iter().map(|path| of_mpi_alone(path)));
+    }
     // What makes calls of a selected time late may lie before it; a tree has calls before it, too, without visits.
     let reaches_back = |words: &[&str]| words.contains(&"--delays") || words[0] == "call-tree";
     let whole = selection.contains(&"--time").then(|| profile(archive, &[]));
@@ -219,6 +235,36 @@ fn every_call_path_of_a_selection_is_one_of_its_profile() {
         check(&archive, &["--region", "MPI_*"]);
         check(&archive, &["--time", "1ms..40ms"]);
     }
+}
+
+/// Rows of what is selected are those of the whole profile, with all callers by name; the rest of the time is filtered.
+#[test]
+fn call_paths_of_a_selection_name_their_callers() {
+    let mut n_callers = 0;
+    for archive in at_hand().into_iter().filter(|path| path.to_string_lossy().contains("testdata")) {
+        let rows = |words: &[&str]| {
+            let words = [&["profile", "--call-paths", "--per", "rank", "--top", "0"], words].concat();
+            let rows = json(&archive, &words)["data"]["rows"].take();
+            rows.as_array().expect("a list").clone()
+        };
+        let path = |row: &Value| row["call_path"].as_array().expect("a list").clone();
+        let is_selected = |row: &&Value| {
+            path(row).last().and_then(Value::as_str).is_some_and(|name| name.starts_with("MPI_"))
+        };
+        let (all, selected) = (rows(&[]), rows(&["--region", "MPI_*"]));
+        let in_order = |rows: &[Value]| {
+            let mut rows: Vec<String> = rows.iter().filter(is_selected).map(Value::to_string).collect();
+            rows.sort_unstable();
+            rows
+        };
+        assert_eq!(in_order(&selected), in_order(&all), "{archive:?}");
+        let sum =
+            |rows: &[Value]| rows.iter().map(|row| row["exclusive_ns"].as_u64().unwrap_or(0)).sum::<u64>();
+        // Each row is rounded where a tick is no nanosecond.
+        assert!(sum(&selected).abs_diff(sum(&all)) <= all.len() as u64, "{archive:?}");
+        n_callers += selected.iter().filter(is_selected).filter(|row| 1 < path(row).len()).count();
+    }
+    assert!(100 < n_callers, "{n_callers}");
 }
 
 /// Time by cluster and call path, mean over the members, from the rows of the profile by location.

@@ -4,16 +4,12 @@ use super::super::{first, rows, title};
 use super::ImbalanceArgs;
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
-use crate::session::{Session, taken};
+use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::style::Paint;
 use anyhow::bail;
-use ouzel::Answer;
 use ouzel::analyses::By;
-use ouzel::analyses::call_path_profile::CallPathProfile;
 use ouzel::analyses::imbalance::imbalance;
-use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::engine::AnalysisSet;
 use ouzel::model::Table;
 use ouzel_answers::MetricImbalanceAnswer;
 
@@ -25,20 +21,19 @@ pub fn run(session: &Session<'_>, args: &ImbalanceArgs, by: By, name: &str) -> a
     let id = metrics::one(definitions, name)?;
     let metric = &definitions.metrics[id.index()];
     let classes = ouzel::rules::semantics(args.rules.file())?.classes(definitions);
-    let mut set = AnalysisSet::default();
-    let (profile, counters) = (set.add(CallPathProfile), set.add(MetricProfile));
-    let mut report = session.run(&set)?;
-    let profile = taken(report.outputs.take(&profile), "profile")?;
-    let gains = taken(report.outputs.take(&counters), "counters")?.in_place_of_time(&profile, id);
-    let judged = imbalance(&gains, definitions, &classes, by);
-    let answer = Answer::new(judged, report);
+    let answer = session.answer(|trace, options| trace.call_path_gains(id, by, options))?.map(|gains| {
+        let judged = imbalance(&gains, definitions, &classes, by);
+        (gains, judged)
+    });
     session.reply(
         &answer,
-        |judged| MetricImbalanceAnswer::new(&gains, judged, definitions, (by, args.top_ranks), metric),
-        |judged| judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks),
-        |judged, page| {
+        |(gains, judged)| {
+            MetricImbalanceAnswer::new(gains, judged, definitions, (by, args.top_ranks), metric)
+        },
+        |(gains, judged)| judged.table_of_metric(gains, definitions, by, metric, args.top_ranks),
+        |(gains, judged), page| {
             title(session, page);
-            let table = judged.table_of_metric(&gains, definitions, by, metric, args.top_ranks);
+            let table = judged.table_of_metric(gains, definitions, by, metric, args.top_ranks);
             let n_shown = args.top.n_shown(table.n_rows());
             rows(page, &grid(&table.picked(&first(n_shown)), by), n_shown, table.n_rows());
             let text = format!("{} in {}, over {} processes", metric.name, metric.unit, judged.n_processes);

@@ -43,7 +43,7 @@ Columns:
   sends, bytes_sent, receives, bytes_received, collectives, collective_bytes_…   with --messages
   PAPI_…      exclusive value of a counter requested with --metric
 Times are summed over all locations unless --per says otherwise. With --region, the time in all other
-regions goes to [filtered], so totals do not change.
+regions goes to [filtered], so totals do not change; call paths keep the names of callers.
 
 For a profile (CUBE, HPCToolkit without a trace), each metric is a table: total, mean, minimum and maximum
 over locations, and where the maximum is; ouzel info lists the metrics. A directory with both a trace and a
