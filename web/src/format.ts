@@ -50,6 +50,7 @@ export function unbroken(text: string): string {
 export function quantity(value: number, unit: string): string {
   switch (unit) {
     case "ns": return duration(value);
+    case "1/cycle": return `${value.toFixed(2)}/cycle`;
     case "ns/iteration": return `${duration(value)}/iteration`;
     case "sec": case "s": case "seconds": return duration(value * 1e9);
     case "bytes": case "byte": case "Bytes": case "B": return bytes(value);

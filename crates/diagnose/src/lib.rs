@@ -45,10 +45,11 @@ use ouzel_analyses::communication_totals::{Communication, CommunicationOutput};
 use ouzel_analyses::inventory::Inventory;
 use ouzel_analyses::io_totals::{Io, IoOutput};
 use ouzel_analyses::message_waits::LateMessagesOutput;
+use ouzel_analyses::metric_profile::{MetricProfile, MetricProfileOutput};
 use ouzel_analyses::phases::epochs::{Epoch, epochs};
 use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::semantics::{Class, Family, Semantics};
-use ouzel_efficiency::{Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
+use ouzel_efficiency::{CounterIds, Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, units};
 use ouzel_replay::Replay;
@@ -236,6 +237,8 @@ pub struct ReportAnalyses {
     communication: Key<Communication>,
     io: Key<Io>,
     phases: Key<Phases>,
+    /// If the trace has counters of the processor.
+    counters: Option<Key<MetricProfile>>,
     breakdown: Option<Key<Breakdown>>,
 }
 
@@ -256,6 +259,7 @@ impl ReportAnalyses {
             // Not every program communicates.
             communication: set.add_silent(Communication),
             io: set.add_silent(Io),
+            counters: CounterIds::of(definitions).any().then(|| set.add_silent(MetricProfile)),
             phases: set.add(Phases { semantics: semantics.clone(), ..Phases::default() }),
         }
     }
@@ -272,6 +276,7 @@ impl ReportAnalyses {
         let inventory = report.outputs.take(&self.inventory)?;
         let communication = report.outputs.take(&self.communication)?;
         let io = report.outputs.take(&self.io)?;
+        let counters = self.counters.map(|key| report.outputs.take(&key)).transpose()?;
         // Analyses that see more than the selection have call paths of their own.
         let phases = report.outputs.take(&self.phases)?.numbered_like(&mut profile.call_paths);
         let run = RunCard::new(definitions, report, &inventory, &communication);
@@ -286,6 +291,7 @@ impl ReportAnalyses {
             profile,
             communication,
             io,
+            counters,
             epochs: phases.main_group().map(epochs).unwrap_or_default(),
             steps: Steps::default(),
             phases,
@@ -347,6 +353,7 @@ pub struct Material {
     profile: ProfileOutput,
     communication: CommunicationOutput,
     io: IoOutput,
+    counters: Option<MetricProfileOutput>,
     phases: PhasesOutput,
     epochs: Vec<Epoch>,
     steps: Steps,
@@ -481,6 +488,7 @@ impl Material {
             profile: &self.profile,
             communication: &self.communication,
             io: &self.io,
+            counters: self.counters.as_ref(),
             phases: &self.phases,
             epochs: &self.epochs,
             steps: &self.steps,

@@ -356,7 +356,7 @@ class Quantity(TypedDict):
     unit: QuantityUnit
     """What it is counted in."""
 
-QuantityUnit: TypeAlias = Literal["ns", "bytes", "count", "ratio", "rank", "ns/iteration"]
+QuantityUnit: TypeAlias = Literal["ns", "bytes", "count", "ratio", "rank", "ns/iteration", "1/cycle"]
 
 class VariesLike(TypedDict):
     """Views that vary like a call path, or against it."""

@@ -10,6 +10,7 @@ use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::io_totals::IoOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
+use ouzel_analyses::metric_profile::MetricProfileOutput;
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
@@ -32,6 +33,8 @@ pub(super) struct Context<'a> {
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
     pub io: &'a IoOutput,
+    /// What counters gained by call path, if the processor's were recorded.
+    pub counters: Option<&'a MetricProfileOutput>,
     /// Call paths are those of the profile.
     pub late: Option<&'a LateMessagesOutput>,
     pub group: &'a PhaseGroup,
@@ -258,6 +261,24 @@ impl<'a> Context<'a> {
     /// Busy time of each peer in a path and what it calls.
     pub(crate) fn busy(&self, path: CallPathId) -> impl Iterator<Item = u64> {
         self.by_peer(path, Times::Busy).into_iter().map(|(_, ticks)| ticks)
+    }
+
+    /// For each call path, whether its own time is part of what computes in `path`, by these times.
+    pub(crate) fn code_of(&self, path: CallPathId, times: Times) -> Vec<bool> {
+        match times {
+            Times::Busy => self.computing_below(path),
+            Times::Inclusive | Times::Exclusive => {
+                let mut own = vec![false; self.paths().len()];
+                own[path.index()] = true;
+                own
+            }
+        }
+    }
+
+    /// Time of a peer in some call paths without callees.
+    pub(crate) fn ticks_in(&self, location: LocationId, code: &[bool]) -> u64 {
+        let rows = self.profile_of(location).map(|profile| &profile.rows[..]).unwrap_or_default();
+        rows.iter().filter(|row| code[row.call_path.index()]).map(|row| row.times.exclusive.0).sum()
     }
 
     /// For each call path, whether it is `path` or below, and computes.

@@ -203,6 +203,9 @@ pub enum QuantityUnit {
     /// Nanoseconds that each iteration adds.
     #[serde(rename = "ns/iteration")]
     NanosecondsPerIteration,
+    /// A number of things for each cycle of the processor.
+    #[serde(rename = "1/cycle")]
+    PerCycle,
 }
 
 impl Evidence {
@@ -232,6 +235,7 @@ impl Quantity {
             QuantityUnit::Count => units::count(whole),
             QuantityUnit::Rank => format!("rank {whole}"),
             QuantityUnit::Ratio => units::percent(Some(self.value)),
+            QuantityUnit::PerCycle => format!("{:.2} per cycle", self.value),
             QuantityUnit::NanosecondsPerIteration => {
                 let sign = if self.value < 0.0 { "−" } else { "" };
                 format!("{sign}{} per iteration", units::time(self.value.abs().round() as u64))

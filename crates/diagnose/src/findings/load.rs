@@ -1,6 +1,7 @@
 //! The finding that work is uneven, and the evidence that all findings about uneven work share.
 
 use super::context::{Context, Times, greatest_first};
+use super::counters::by_counters;
 use super::draft::{Draft, Saving};
 use super::finding::{Evidence, FindingKind, Iterations, Quantity};
 use super::ranks::Ranks;
@@ -137,6 +138,10 @@ pub(super) fn advice(name: &str) -> String {
     )
 }
 
+fn is_one_of(cx: &Context<'_>, ranks: &Ranks, location: LocationId) -> bool {
+    cx.rank(location).is_some_and(|rank| ranks.list.binary_search(&rank).is_ok())
+}
+
 /// What is assumed where work is spread.
 pub(super) const SPREAD: &str = "the same work in total, spread evenly over the ranks in each phase";
 
@@ -156,6 +161,11 @@ pub(super) fn load(
     }
     evidence.extend(contributions_evidence(cx, group));
     evidence.extend(visits_evidence(cx, group, by_peer));
+    let slow: Vec<LocationId> =
+        by_peer.iter().map(|it| it.0).filter(|&it| is_one_of(cx, &ranks, it)).collect();
+    let by_counters = by_counters(cx, group.path, group.times(cx), &slow);
+    let advice = by_counters.as_ref().and_then(|it| it.advice(&name)).unwrap_or_else(|| advice(&name));
+    evidence.extend(by_counters.into_iter().flat_map(|it| it.evidence));
     evidence.extend(waiting_evidence(cx, &group.stages));
     Draft {
         title: format!("Load imbalance in {name}: {who}"),
@@ -173,7 +183,7 @@ pub(super) fn load(
         loss: gain,
         assumption: SPREAD.to_owned(),
         evidence,
-        advice: advice(&name),
+        advice,
         ..Draft::about(cx, FindingKind::LoadImbalance, group.path)
     }
 }

@@ -16,6 +16,7 @@ mod accelerators;
 mod calls;
 mod cause;
 mod context;
+mod counters;
 mod devices;
 mod draft;
 mod explained;
@@ -63,6 +64,7 @@ use ouzel_analyses::call_path_profile::ProfileOutput;
 use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::io_totals::IoOutput;
 use ouzel_analyses::message_waits::LateMessagesOutput;
+use ouzel_analyses::metric_profile::MetricProfileOutput;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::semantics::{Category, Class, Family};
@@ -89,6 +91,8 @@ pub(crate) struct Sources<'a> {
     pub profile: &'a ProfileOutput,
     pub communication: &'a CommunicationOutput,
     pub io: &'a IoOutput,
+    /// What counters gained by call path, if the processor's were recorded.
+    pub counters: Option<&'a MetricProfileOutput>,
     pub phases: &'a PhasesOutput,
     /// Of the main group of the phases.
     pub epochs: &'a [Epoch],
@@ -136,13 +140,14 @@ pub(crate) fn wants_delays(sources: &Sources<'_>) -> bool {
 fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
     let main = sources.phases.main_group();
     let group = main.filter(|group| group.run_time.0 != 0)?;
-    let Sources { definitions, classes, profile, communication, io, late, .. } = *sources;
+    let Sources { definitions, classes, profile, communication, io, counters, late, .. } = *sources;
     Some(Context {
         definitions,
         classes,
         profile,
         communication,
         io,
+        counters,
         late,
         group,
         stages: stages::stages(group, sources.steps),

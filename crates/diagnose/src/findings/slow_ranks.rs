@@ -1,6 +1,7 @@
 //! The finding that ranks are slow in whatever they compute, or do not run all the time.
 
 use super::context::{Context, Times};
+use super::counters::by_counters;
 use super::draft::{Draft, Saving};
 use super::finding::{Evidence, FindingKind, Quantity, QuantityUnit};
 use super::load::{imbalance_evidence, waiting_evidence};
@@ -39,6 +40,8 @@ pub(super) fn slow_ranks(cx: &Context<'_>, slow: &Slow, groups: &[Uneven<'_>]) -
         ),
         imbalance_evidence(cx, imbalance, &stages),
     ];
+    let by_counters = by_counters(cx, path, Times::Busy, &slow.locations);
+    evidence.extend(by_counters.into_iter().flat_map(|it| it.evidence));
     evidence.extend(waiting_evidence(cx, &stages));
     let often = match slow.are_interrupted {
         true => {

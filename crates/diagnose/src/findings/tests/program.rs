@@ -43,6 +43,28 @@ impl Program {
     }
 
     pub fn trace(&self) -> ToyTrace {
+        ToyTrace::new(&self.text())
+    }
+
+    /// The same with counters of the processor at each call: for each rank the cycles of a tick, and ten times the
+    /// instructions of a cycle.
+    pub fn trace_with_counters(&self, of: impl Fn(usize) -> (u64, u64)) -> ToyTrace {
+        let mut text = String::new();
+        for (rank, line) in self.text().lines().enumerate() {
+            let (label, events) = line.split_once(": ").expect("a label");
+            let (per_tick, per_ten_cycles) = of(rank);
+            let counted = events.split(", ").map(|event| {
+                let at: u64 = event.rsplit_once('@').and_then(|it| it.1.parse().ok()).expect("a time");
+                let cycles = per_tick * at;
+                let instructions = per_ten_cycles * cycles / 10;
+                format!("metric PAPI_TOT_CYC={cycles} PAPI_TOT_INS={instructions} @{at}, {event}")
+            });
+            let _ = writeln!(text, "{label}: {}", counted.collect::<Vec<_>>().join(", "));
+        }
+        ToyTrace::new(&text)
+    }
+
+    fn text(&self) -> String {
         let mut ranks: Vec<Rank> = self.0.iter().map(|_| Rank::default()).collect();
         for rank in &mut ranks {
             rank.line.push_str("enter main @0");
@@ -62,7 +84,7 @@ impl Program {
         for (r, rank) in ranks.iter().enumerate() {
             let _ = writeln!(text, "{r}: {}, leave @{}", rank.line, rank.now);
         }
-        ToyTrace::new(&text)
+        text
     }
 
     /// Lets rank `r` do what it can; returns whether it did anything.
