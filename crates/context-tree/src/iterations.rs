@@ -299,13 +299,14 @@ impl Iterations {
         let rule = tools.merger.rule;
         // No ratio is above 1.
         if rule.ratio_min <= self.extremes.least && self.extremes.least < rule.ratio_relative {
-            for high in 0..self.clusters.len() {
-                for low in 0..high {
-                    let is_decided = self.extremes.least / self.extremes.greatest < rule.ratio_relative;
-                    if !is_decided && self.known.get(low, high).is_none() {
-                        self.compare_pair(low, high, tools);
-                        self.extremes.greatest = self.extremes.greatest.max(self.ratios.get(low, high));
-                    }
+            let pairs = (1..self.clusters.len()).flat_map(|high| (0..high).map(move |low| (low, high)));
+            for (low, high) in pairs {
+                if self.extremes.least / self.extremes.greatest < rule.ratio_relative {
+                    return true;
+                }
+                if self.known.get(low, high).is_none() {
+                    self.compare_pair(low, high, tools);
+                    self.extremes.greatest = self.extremes.greatest.max(self.ratios.get(low, high));
                 }
             }
         }
