@@ -2,7 +2,7 @@
 //! Recording itself is tested in `crates/preload`.
 
 use crate::run::{Scratch, command, json, ran, ran_on};
-use ouzel_testkit::{has_programs, workspace_root};
+use ouzel_testkit::{has_openmp, has_programs, workspace_root};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -322,4 +322,74 @@ fn the_report_of_a_recording_names_uneven_threads() {
         found.push(findings.clone());
     }
     panic!("{found:?}");
+}
+
+/// Findings of some kinds in the report of a program, recorded anew: the ranks they name, and what they gain.
+fn found(scratch: &Scratch, program: &Path, words: &[&str], kinds: &[&str]) -> Vec<(String, u64)> {
+    let target = scratch.0.join("run");
+    if target.exists() {
+        std::fs::remove_dir_all(&target).expect("it can be removed");
+    }
+    let mut record = command();
+    record
+        .args(["record", "--quiet", "--sample", "1000", "-o"])
+        .arg(&target)
+        .arg("--")
+        .arg(program)
+        .args(words);
+    let output = record.output().expect("the binary is there");
+    assert!(output.status.success(), "{output:?}");
+    let report = json(&target, &["report"])["data"].clone();
+    let findings = report["findings"].as_array().expect("findings").clone();
+    let is_one = |finding: &serde_json::Value| kinds.iter().any(|kind| finding["kind"] == *kind);
+    let of_kind = findings.into_iter().filter(is_one);
+    let row = |finding: serde_json::Value| {
+        let ranks = finding["ranks"]["ranges"].as_str().unwrap_or_default().to_owned();
+        (ranks, finding["gain_ns"].as_u64().unwrap_or(0))
+    };
+    of_kind.map(row).collect()
+}
+
+/// Processes that start others, wait for them and clean up behind them have nothing to do with how work is spread.
+#[test]
+fn work_is_spread_over_the_processes_that_work() {
+    if !has_programs(&["gcc"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-processes");
+    let program = scratch.0.join("processes");
+    let mut compile = Command::new("gcc");
+    compile.args(["-O1", "-g", "-o"]).arg(&program).arg(workspace_root().join("zoo/record/processes.c"));
+    assert!(compile.status().expect("the compiler is there").success());
+    for how in ["fork", "server"] {
+        let even = found(&scratch, &program, &[how, "300", "300", "300"], &["load_imbalance"]);
+        assert_eq!(even, [], "{how}");
+        // The last one has 200 ms more than the mean of the three, and 300 ms more than the others.
+        let kinds = ["load_imbalance", "slow_rank"];
+        let uneven = found(&scratch, &program, &[how, "100", "100", "400"], &kinds);
+        let [(ranks, gain_ns)] = &uneven[..] else { panic!("{how}: {uneven:?}") };
+        assert!(!ranks.contains(['-', ',']), "{how}: {ranks}");
+        assert!((150_000_000..350_000_000).contains(gain_ns), "{how}: {gain_ns}");
+    }
+}
+
+/// What threads lose is the same whoever compiles the program: libgomp is wrapped, libomp reports.
+#[test]
+fn threads_of_both_runtimes_are_told_alike() {
+    let scratch = Scratch::new("record-openmp");
+    for compiler in ["gcc", "clang"].into_iter().filter(|compiler| has_openmp(compiler)) {
+        let program = scratch.0.join(compiler);
+        let mut compile = Command::new(compiler);
+        compile.args(["-O1", "-g", "-w", "-fopenmp", "-o"]).arg(&program);
+        compile.arg(workspace_root().join("zoo/record/openmp.c"));
+        assert!(compile.status().expect("the compiler is there").success());
+        let locks = found(&scratch, &program, &["locks", "20"], &["lock_contention"]);
+        assert_eq!(locks.len(), 1, "{compiler}: {locks:?}");
+        // Three of four threads wait, in each of ten regions.
+        found(&scratch, &program, &["uneven", "10"], &[]);
+        let waits = json(&scratch.0.join("run"), &["waits"])["data"].clone();
+        let classes = waits["classes"].as_array().expect("classes");
+        let n = classes.iter().find(|row| row["class"] == "openmp_wait_at_barrier").map(|row| &row["n"]);
+        assert_eq!(n.and_then(serde_json::Value::as_u64), Some(30), "{compiler}: {classes:?}");
+    }
 }

@@ -11,7 +11,7 @@
 //!
 //! `imbalance = Σ over phases of (max busy − mean busy)`, see [`stages`](super::stages).
 
-use super::context::{Context, Times};
+use super::context::Context;
 use super::draft::{Draft, Saving, compare_ranks};
 use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
 use super::growing::{growing, grows};
@@ -25,20 +25,26 @@ use super::stages::{PhaseTimes, Stage};
 use super::waiting::{Theme, Waiting};
 use super::words::capitalised;
 use super::work::{Uneven, above_mean, imbalance_of, iterations, latest, uneven};
+use super::working::{context_of, working_group};
 use ouzel_analyses::semantics::Family;
-use ouzel_model::{CallPathId, CallPathTree, LocationId, units};
+use ouzel_model::{CallPathId, LocationId, units};
 use ouzel_replay::{Edit, EditedCode};
 
 /// Least share of the imbalance that slow ranks must cause to be named as its reason.
 const MOST: f64 = 0.8;
 /// Least share of a path's time that one rank has if it works alone.
 const ALONE: f64 = 0.75;
-/// Part of the computing of the busiest, one in so many, from which a process is there to work.
-const WORKS: u64 = 10;
 
 /// The findings, in no order. Waiting for a rank that works alone belongs to its finding, and is taken from `waiting`.
 pub(super) fn imbalances(cx: &Context<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
-    if n_working(cx) < 2 || !cx.are_ranks() {
+    match working_group(cx) {
+        Some(group) => of_peers(&context_of(cx, &group), waiting),
+        None => of_peers(cx, waiting),
+    }
+}
+
+fn of_peers(cx: &Context<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
+    if cx.n_peers() < 2 || !cx.are_ranks() {
         return Vec::new();
     }
     let mut drafts = Vec::new();
@@ -66,20 +72,9 @@ fn is_made_by(stages: &[&Stage], slow: &Slow) -> bool {
     MOST <= share_made_by(stages, &slow.locations)
 }
 
-/// The peers among which work can be spread. Processes that are no ranks of MPI may be there only to start others and to wait for
-/// them, and then compute next to nothing; where calls are made of samples, that is how they are known.
-fn n_working(cx: &Context<'_>) -> usize {
-    let busy = cx.by_peer(CallPathTree::ROOT, Times::Busy);
-    if cx.recorded.calls || cx.classes.iter().any(|class| class.family == Family::Mpi) {
-        return busy.len();
-    }
-    let most = busy.iter().map(|&(_, ticks)| ticks).max().unwrap_or(0);
-    busy.iter().filter(|&&(_, ticks)| most <= ticks.saturating_mul(WORKS)).count()
-}
-
 /// The kind of imbalance of a call path.
 fn one_group(cx: &Context<'_>, group: &Uneven<'_>, waiting: &mut [Waiting<'_>]) -> Vec<Draft> {
-    if ALONE <= group.share_of_one(cx) && 3 <= n_working(cx) {
+    if ALONE <= group.share_of_one(cx) && 3 <= cx.n_peers() {
         return vec![one_works(cx, group, &group.by_peer(cx), waiting)];
     }
     let in_total = imbalance_of(&group.busy_by_peer(cx)).min(group.imbalance);

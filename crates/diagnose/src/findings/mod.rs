@@ -47,6 +47,7 @@ mod variation;
 mod waiting;
 pub(crate) mod words;
 mod work;
+mod working;
 
 pub use explained::explain;
 pub use finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations, Quantity, QuantityUnit};
