@@ -101,7 +101,8 @@ impl Trace {
         let answer =
             self.answer(py, |trace, options| trace.iterations(&semantics, &sampled(options, trace, period)))?;
         if table {
-            let table = Table::new(py, answer.map(|iterations| iterations.table()), definitions)?;
+            let table =
+                Table::new(py, answer.map(|iterations| iterations.table()), self.inner.definitions())?;
             return Ok(Bound::new(py, table)?.into_any());
         }
         to_python(py, &answer.output.loops)
