@@ -314,7 +314,7 @@ mod tests {
                     }
                     ColumnData::U64(of) if &*column.name == "bin" => key += &format!(" {}", of[row]),
                     ColumnData::OptionU64(of) if &*column.name == "location" => {
-                        key += &format!(" {:?}", of[row])
+                        key += &format!(" {:?}", of[row]);
                     }
                     ColumnData::Text(of) if &*column.name == "metric" => key += &format!(" {}", of[row]),
                     ColumnData::U64(of) => values.push(of[row]),
