@@ -13,7 +13,7 @@
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
 use crate::phases::{PlanKeys, replaced};
-use crate::trees::{TreeKeys, TreesBesidePhases};
+use crate::trees::{TreeKeys, TreesBesidePhases, trees_of};
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
@@ -561,11 +561,6 @@ fn without_launch((n_without, n): (u64, u64)) -> Option<Notice> {
         ),
     };
     Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))
-}
-
-/// Trees of the locations, with the sampling period that is asked for.
-pub(crate) fn trees_of(semantics: &Semantics, options: &Options<'_>) -> ContextTrees {
-    ContextTrees { semantics: semantics.clone(), period: options.period, ..ContextTrees::default() }
 }
 
 /// Bytes for the records of waits that the first pass of a report keeps, or an eighth of the memory limit: beyond,

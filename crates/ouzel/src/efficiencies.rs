@@ -1,8 +1,7 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, that of a replay without transfers too.
 
-use crate::ask::trees_of;
 use crate::phases::PlanKeys;
-use crate::trees::TreeKeys;
+use crate::trees::{TreeKeys, trees_of};
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
 use ouzel_analyses::critical_path::{CallsOfMpi, RangesInMpi};

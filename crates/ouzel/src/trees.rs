@@ -10,7 +10,6 @@
 //! The phases of all ranks decide; those of one rank only foretell whether trees of the first pass would be in vain.
 //! Where all locations hold samples alone, iterations are those of the samples, and phases are not looked at.
 
-use crate::ask::trees_of;
 use crate::phases::PlanKeys;
 use crate::{AskError, Options, Trace};
 use ouzel_analyses::phases::{IterationParts, Phases, PhasesOutput};
@@ -19,6 +18,11 @@ use ouzel_context_tree::{ContextTrees, ContextTreesOutput};
 use ouzel_diagnose::{EpochCard, Steps, iterations};
 use ouzel_engine::{AnalysisSet, Key, Report};
 use ouzel_model::{RankSet, WorldRank};
+
+/// Trees of the locations, with the sampling period that is asked for.
+pub(crate) fn trees_of(semantics: &Semantics, options: &Options<'_>) -> ContextTrees {
+    ContextTrees { semantics: semantics.clone(), period: options.period, ..ContextTrees::default() }
+}
 
 /// What a pass has to see for trees, where others ask it for phases.
 #[derive(Debug)]
