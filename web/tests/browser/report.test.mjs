@@ -95,6 +95,9 @@ test("a finding leads to its part of the timeline, and back", async () => {
   const links = page.locator("a[data-show]");
   assert.equal(await links.count(), findings.length);
   for (const [i, finding] of findings.entries()) {
+    // A click while the page still scrolls to the link can miss it.
+    await links.nth(i).scrollIntoViewIfNeeded();
+    await page.waitForTimeout(500);
     await links.nth(i).click();
     await frame.waitForFunction((path) => JSON.stringify(window.ouzel.state().call_path) === path, JSON.stringify(finding.call_path));
     const state = await frame.evaluate(() => window.ouzel.state());
