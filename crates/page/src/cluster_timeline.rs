@@ -174,7 +174,10 @@ pub fn size(pictures: &Pictures<'_>, cluster: &Cluster) -> String {
 pub fn table(pictures: &Pictures<'_>) -> Markup {
     html! {
         table {
-            caption { "Ranks in one cluster do the same at the same time, apart from small differences." }
+            caption {
+                "Ranks are grouped by how their calls differ in order and time. The number of clusters is limited, so ranks in \
+                 one cluster can still differ."
+            }
             thead {
                 tr {
                     th.fit scope="col" { "cluster" } th scope="col" { "size" } th scope="col" { "ranks" }

@@ -60,7 +60,10 @@ fn segments(page: &mut Page, diagnosed: &Diagnosed, asked: &Asked) {
         let lost =
             units::percent((data.run_time_ns != 0).then(|| segment.lost_ns as f64 / data.run_time_ns as f64));
         let head = format!("{:>3}  {lost:>7}  ", segment.id);
-        let band = units::band(segment.band.imb_sync_ns.saturating_add(segment.band.sum_wait_ns));
+        let band = match segment.band.imb_sync_ns.saturating_add(segment.band.sum_wait_ns) {
+            0 => String::new(),
+            ns => format!("; {}{} lost", units::time(segment.lost_ns), units::band(ns)),
+        };
         page.hanging(&head, 14, &format!("{}{band}", title(segment)), Paint::Plain);
     }
 }
