@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -135,6 +137,41 @@ def test_answers_are_those_of_one_process(client, testdata, name):
                 assert str(found.value) == str(error)
                 continue
             assert said(ask(there)) == expected, question
+
+
+def as_here(text, processes, testdata, folder):
+    """A part of docs/cluster.md with the scheduler and traces of the tests."""
+    stands_for = {
+        "tcp://node7:8786": json.loads(processes.file.read_text())["address"],
+        "~/scheduler.json": str(processes.file),
+        "/scratch/run/kept": str(folder / "kept"),
+        "/scratch/run/traces.otf2": str(testdata / "pmpi-jacobi"),
+        "/scratch/run": str(testdata / "pmpi-jacobi"),
+    }
+    for word, instead in stands_for.items():
+        text = text.replace(word, instead)
+    return text
+
+
+def test_the_python_of_the_page_runs(processes, client, docs, testdata, tmp_path, capsys):
+    pytest.importorskip("pandas")
+    [block] = re.findall(r"^```python\n(.*?)^```$", (docs / "cluster.md").read_text(), re.M | re.S)
+    names = {}
+    exec(compile(as_here(block, processes, testdata, tmp_path), "cluster.md", "exec"), names)
+    names["client"].close()
+    findings = ouzel.open(testdata / "pmpi-jacobi").findings()
+    assert [finding["title"] for finding in findings] == capsys.readouterr().out.splitlines()
+
+
+def test_the_commands_of_the_page_answer(processes, client, docs, testdata, tmp_path):
+    lines = [line for line in (docs / "cluster.md").read_text().splitlines() if line.startswith("python -m ouzel.cluster")]
+    assert len(lines) == 2
+    for line in lines:
+        words = shlex.split(as_here(line, processes, testdata, tmp_path))
+        done = subprocess.run([sys.executable, *words[1:]], capture_output=True, text=True, timeout=120, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        answer = (tmp_path / "report.json").read_text() if "report.json" in line else done.stdout
+        assert json.loads(answer)
 
 
 def test_a_selection_is_one_there_too(client, testdata):

@@ -5,26 +5,46 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import ouzel
 import pytest
+from conftest import ROOT
 
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["tutorial.md", "pipit.md", "../python/README.md"])
-def test_a_document_runs(name, docs, monkeypatch):
-    monkeypatch.chdir(docs.parent)
-    text = (docs / name).read_text()
-    if "to_pandas()" in "".join(BLOCK.findall(text)):
-        pytest.importorskip("pandas")
+#: Pages with a test of their own: they need other traces, or a cluster.
+OTHERS = {"docs/accelerators.md": "test_docs.py", "docs/cluster.md": "test_cluster.py"}
+
+
+def pages():
+    """Every page with blocks of Python, by its path from the top of the repository."""
+    folders = ["", "docs", "docs/design", "packaging", "python", "tests/python", "zoo", "crates/*"]
+    found = (page for folder in folders for page in ROOT.glob(f"{folder}/*.md".lstrip("/")))
+    return sorted(str(page.relative_to(ROOT)) for page in found if BLOCK.search(page.read_text()))
+
+
+def test_pages_with_blocks_are_found():
+    assert {"docs/tutorial.md", "docs/pipit.md", "docs/view.md", "python/README.md", *OTHERS} <= set(pages())
+    for page, test in OTHERS.items():
+        assert Path(page).name in (Path(__file__).parent / test).read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in pages() if name not in OTHERS])
+def test_a_document_runs(name, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / name).read_text()
     blocks = list(BLOCK.finditer(text))
-    assert blocks
+    if "to_pandas()" in "".join(block[1] for block in blocks):
+        pytest.importorskip("pandas")
+    if "interactive=True" in text:
+        pytest.importorskip("anywidget")
     names = {}
     for block in blocks:
         # Line numbers of an error are those of the document.
         first_line = text[: block.start(1)].count("\n")
-        exec(compile("\n" * first_line + block[1], str(docs / name), "exec"), names)
+        exec(compile("\n" * first_line + block[1], name, "exec"), names)
 
 
 #: What the tutorial on accelerators calls the traces of HTA's tests.

@@ -58,6 +58,7 @@ pub fn install(root: &Path) -> Result<Tools> {
     install_slurm(&mut tools);
     install_mpi(&mut tools);
     install_openmp(&mut tools);
+    install_programs_of_pages(&mut tools);
     install_python(root, &mut tools)?;
     Ok(tools)
 }
@@ -97,6 +98,18 @@ fn install_openmp(tools: &mut Tools) {
         }
         if let Err(error) = install_debian_package(package) {
             tools.skip(package, &format!("{error:#}"));
+        }
+    }
+}
+
+/// What commands of the documentation are combined with.
+fn install_programs_of_pages(tools: &mut Tools) {
+    for program in ["cmake", "jq"] {
+        if answers(Command::new(program).arg("--version")) {
+            continue;
+        }
+        if let Err(error) = install_debian_package(program) {
+            tools.skip(program, &format!("{error:#}"));
         }
     }
 }

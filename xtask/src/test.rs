@@ -204,11 +204,8 @@ fn pytest(
 }
 
 fn readme_commands(context: &Context) -> Result<Outcome> {
-    let pages = ["README.md", "docs/how-to.md"].map(|page| {
-        fs::read_to_string(context.root.join(page)).with_context(|| format!("cannot read {page}"))
-    });
-    let pages = pages.into_iter().collect::<Result<Vec<_>>>()?;
-    let commands: Vec<&str> = pages.iter().flat_map(|page| commands_on_test_data(page)).collect();
+    let page = fs::read_to_string(context.root.join("README.md")).context("cannot read README.md")?;
+    let commands = commands_on_test_data(&page);
     anyhow::ensure!(!commands.is_empty(), "README.md shows no command on a trace of testdata/");
     let binaries = workspace::target(&context.root)?.join("release");
     let path = std::env::var_os("PATH").unwrap_or_default();

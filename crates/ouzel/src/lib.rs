@@ -218,3 +218,8 @@ impl Trace {
         Ok(report)
     }
 }
+
+/// The example of the README compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

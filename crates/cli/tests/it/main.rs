@@ -2,6 +2,7 @@
 
 mod answers;
 mod archives;
+mod blocks;
 mod call_paths;
 mod cc;
 mod claims;
@@ -27,6 +28,7 @@ mod model_archive;
 mod one_sided;
 mod operations;
 mod outputs;
+mod pages;
 mod parameters;
 mod percent;
 mod planted;
