@@ -107,13 +107,13 @@ impl RefKind {
 /// A number that can be a reference.
 pub trait RefId: Copy {
     /// As 64 bits; undefined stays undefined.
-    fn widen(self) -> u64;
+    fn to_u64(self) -> u64;
     /// Local to global.
     fn mapped(self, kind: RefKind, tables: &MappingTables) -> Self;
 }
 
 impl RefId for u8 {
-    fn widen(self) -> u64 {
+    fn to_u64(self) -> u64 {
         u64::from(self)
     }
 
@@ -123,7 +123,7 @@ impl RefId for u8 {
 }
 
 impl RefId for u32 {
-    fn widen(self) -> u64 {
+    fn to_u64(self) -> u64 {
         if self == UNDEFINED_U32 { UNDEFINED_U64 } else { u64::from(self) }
     }
 
@@ -134,7 +134,7 @@ impl RefId for u32 {
 }
 
 impl RefId for u64 {
-    fn widen(self) -> u64 {
+    fn to_u64(self) -> u64 {
         self
     }
 

@@ -68,10 +68,10 @@ macro_rules! show_field {
         FieldValue::Ticks(*$field)
     };
     ($field:expr, refer($kind:ident)) => {
-        FieldValue::Ref(RefKind::$kind, $crate::records::field::RefId::widen(*$field))
+        FieldValue::Ref(RefKind::$kind, $crate::records::field::RefId::to_u64(*$field))
     };
     ($field:expr, key($kind:ident)) => {
-        FieldValue::Key(RefKind::$kind, $crate::records::field::RefId::widen(*$field))
+        FieldValue::Key(RefKind::$kind, $crate::records::field::RefId::to_u64(*$field))
     };
     ($field:expr, refs8($kind:ident)) => {
         FieldValue::Refs(RefKind::$kind, *$field)
@@ -112,7 +112,7 @@ macro_rules! map_field {
 /// The key of a record, from its first field.
 macro_rules! key_of {
     ($field:expr, key($kind:ident)) => {
-        return Some((RefKind::$kind, $crate::records::field::RefId::widen(*$field)))
+        return Some((RefKind::$kind, $crate::records::field::RefId::to_u64(*$field)))
     };
     ($field:expr, $($wire:tt)*) => {
         let _ = $field;

@@ -109,7 +109,7 @@ fn put_type_and_value(line: &mut PrintLine<'_, '_>, value: Value) {
         Value::Float(number) if number.is_finite() => put!(line.out, "{number:?}"),
         Value::Float(_) => line.out.push_str("null"),
         Value::Double(number) => put_float(line.out, Layout::JsonLines, number),
-        Value::Ref(kind, id) => put_ref(line, kind, ouzel_otf2::records::RefId::widen(id)),
+        Value::Ref(kind, id) => put_ref(line, kind, ouzel_otf2::records::RefId::to_u64(id)),
         Value::Location(id) => put_ref(line, RefKind::Location, id),
     }
     line.out.push('}');

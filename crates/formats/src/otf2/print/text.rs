@@ -70,18 +70,20 @@ pub(super) fn put_field(line: &mut PrintLine<'_, '_>, name: &str, value: FieldVa
         FieldValue::Symbol(symbol) => put!(line.out, "{symbol}"),
         FieldValue::Ref(kind, id) => put_ref(line, kind, id),
         FieldValue::Value(value) => put_value(line, value),
-        FieldValue::Refs(kind, ids) => put_list(line, ids.iter(), |line, id| put_ref(line, kind, id.widen())),
+        FieldValue::Refs(kind, ids) => {
+            put_list(line, ids.iter(), |line, id| put_ref(line, kind, id.to_u64()));
+        }
         FieldValue::Numbers(numbers) => put_list(line, numbers.iter(), |line, n| put!(line.out, "{n}")),
         FieldValue::Ids(ids) => put_list(line, ids.iter(), |line, id| put!(line.out, "{id}")),
         FieldValue::Metrics(values) => put_list(line, values.iter().enumerate(), |line, (idx, value)| {
             if let Some(member) = line.names.member(line.metric, idx) {
-                put_ref(line, RefKind::MetricMember, member.widen());
+                put_ref(line, RefKind::MetricMember, member.to_u64());
                 line.out.push_str(": ");
             }
             put_value(line, value.value());
         }),
         FieldValue::Attributes(attributes) => put_list(line, attributes.iter(), |line, attribute| {
-            put_ref(line, RefKind::Attribute, attribute.attribute.widen());
+            put_ref(line, RefKind::Attribute, attribute.attribute.to_u64());
             line.out.push_str(": ");
             put_value(line, attribute.value);
         }),
@@ -124,7 +126,7 @@ fn put_value(line: &mut PrintLine<'_, '_>, value: Value) {
         Value::Int64(number) => put!(line.out, "{number}"),
         Value::Float(number) => put!(line.out, "{number:?}"),
         Value::Double(number) => put_float(line.out, Layout::Text, number),
-        Value::Ref(kind, id) => put_ref(line, kind, id.widen()),
+        Value::Ref(kind, id) => put_ref(line, kind, id.to_u64()),
         Value::Location(id) => put_ref(line, RefKind::Location, id),
     }
 }
