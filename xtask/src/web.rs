@@ -52,9 +52,23 @@ pub fn build_and_test(root: &Path) -> Result<()> {
     npm(root, &["test"], SECONDS)
 }
 
+/// Makes the pictures of `docs/view.md` with a binary of Ouzel.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn pictures(root: &Path, binary: &Path) -> Result<()> {
+    install(root)?;
+    npm_with(root, &["run", "pictures"], SECONDS_OF_BROWSER, Some(binary))
+}
+
 fn npm(root: &Path, words: &[&str], seconds: u32) -> Result<()> {
+    npm_with(root, words, seconds, None)
+}
+
+fn npm_with(root: &Path, words: &[&str], seconds: u32, binary: Option<&Path>) -> Result<()> {
     let mut npm = runner::bounded(seconds, Path::new("npm"));
-    let ran = runner::run(npm.args(words).current_dir(root.join("web")))?;
+    npm.args(words).current_dir(root.join("web")).envs(binary.map(|path| ("OUZEL", path)));
+    let ran = runner::run(&mut npm)?;
     ensure!(ran.status.success(), "npm {} ended with {}", words.join(" "), ran.status);
     Ok(())
 }

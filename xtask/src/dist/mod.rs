@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: what is handed to users, for the machine it runs on.
 //!
 //! ```text
-//! products (static binary, recorder, wheel, sources) ──stage──► ouzel-VERSION-TARGET/ ──► .tar.xz, .deb ──► SHA256SUMS
+//! products (static binary, recorder, wheels, sources) ──stage──► ouzel-VERSION-TARGET/ ──► .tar.xz, .deb ──► SHA256SUMS
 //! ```
 //!
 //! Law: the same commit gives the same bytes, in every folder and at every time (`products.rs` says how, `archive.rs`
@@ -26,7 +26,7 @@ usage: cargo xtask dist [--out DIR] [--aarch64] [--without-wheel | --only-source
 
   --out DIR         folder of what is made [default: dist in cargo's target folder]
   --aarch64         an archive for 64-bit ARM, too
-  --without-wheel   not the Python package: its wheel compiles most crates a second time
+  --without-wheel   not the Python package: its wheels compile most crates twice more
   --only-sources    only the sources of the Python package, which compiles nothing
 ";
 
@@ -116,7 +116,7 @@ pub fn run(words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Everything that is compiled: the archives, the Debian package and the wheel.
+/// Everything that is compiled: the archives, the Debian package and the wheels.
 fn binaries(
     build: &Build,
     version: &str,
@@ -134,6 +134,7 @@ fn binaries(
         keep(archive, "archive for 64-bit ARM", &mut made, said);
     }
     if arguments.with_python {
+        keep(build.musl_wheel(out), "wheel for systems with musl", &mut made, said);
         keep(build.wheel(&recorder, out), "wheel", &mut made, said);
     }
     Ok(made)

@@ -16,6 +16,8 @@ use std::process::Command;
 /// That of CentOS 7: the oldest that Rust's standard library runs with.
 const GLIBC: (u32, u32) = (2, 17);
 const RECORDER: &str = "libouzel_record.so";
+/// The crates of the standard library that are compiled where a toolchain has only their sources.
+const BUILD_STD: &str = "build-std=std,panic_unwind";
 /// Cargo takes crates from the folder `vendor`, not from a registry.
 const VENDORED: &str =
     "[source.crates-io]\nreplace-with = \"vendored\"\n\n[source.vendored]\ndirectory = \"vendor\"\n";
@@ -147,35 +149,59 @@ impl Build {
     }
 
     /// Cargo's command that builds the profile for distribution.
-    fn cargo(&self, folder: &str, std: Std, flags: &[&str], with_zig: bool) -> Command {
-        // A compiler without a target has not the target's start files either: Zig's are linked.
-        let own_start_files = (std == Std::Compiled).then_some("-Clink-self-contained=no");
-        let flags: Vec<&str> = flags.iter().copied().chain(own_start_files).collect();
-        let mut cargo = self.command(workspace::cargo(), folder, &flags);
+    fn cargo(&self, folder: &str, std: Std, extra: &[&str], with_zig: bool) -> Command {
+        let mut cargo = self.command(workspace::cargo(), folder, &flags(std, extra));
         cargo.args([if with_zig { "zigbuild" } else { "build" }, "--locked", "--profile", "dist"]);
-        if std == Std::Compiled {
-            // A stable compiler compiles its standard library only if it is told to be the one of its makers.
-            cargo.arg("-Zbuild-std=std,panic_unwind").env("RUSTC_BOOTSTRAP", "1");
-        }
+        compile_std(&mut cargo, std, &[&format!("-Z{BUILD_STD}")]);
         cargo
     }
 
-    /// The Python package with the recorder in it.
+    /// The Python package for systems with glibc, with the recorder in it.
     pub fn wheel(&self, recorder: &Path, out: &Path) -> Result<PathBuf> {
+        let to = self.recorder_of_package();
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::copy(recorder, to).context("the recorder cannot be copied")?;
+        let maturin = self.maturin("old-glibc", &[]);
+        self.packed(maturin, Arch::X86_64.gnu(), "manylinux2014", out)
+    }
+
+    /// The Python package for systems with musl. It has no recorder, which is for programs that run with glibc.
+    pub fn musl_wheel(&self, out: &Path) -> Result<PathBuf> {
+        let target = Arch::X86_64.musl();
+        let std = self.std_of(target)?;
+        let recorder = self.recorder_of_package();
+        if recorder.exists() {
+            fs::remove_file(recorder)?;
+        }
+        // A module is loaded by a Python that brings the C library.
+        let mut maturin = self.maturin("musl", &flags(std, &["-Ctarget-feature=-crt-static"]));
+        compile_std(&mut maturin, std, &["-Z", BUILD_STD]);
+        let wheel = self.packed(maturin, target, "musllinux_1_2", out)?;
+        symbols::check_musl(&self.folder.join("musl").join(target).join("dist/lib_core.so"))?;
+        Ok(wheel)
+    }
+
+    /// Where the Python package has the recorder.
+    fn recorder_of_package(&self) -> PathBuf {
+        self.root.join("python/package/ouzel/lib").join(RECORDER)
+    }
+
+    fn maturin(&self, folder: &str, flags: &[&str]) -> Command {
+        let mut maturin = self.command("maturin".into(), folder, flags);
+        maturin.args(["build", "--zig", "--profile", "dist", "--locked"]);
+        maturin.args(["--manifest-path", "python/Cargo.toml"]);
+        maturin
+    }
+
+    /// Runs maturin; it fails if the module needs more than systems of this kind have.
+    fn packed(&self, mut maturin: Command, target: &str, systems: &str, out: &Path) -> Result<PathBuf> {
         let has_maturin = answers(Command::new("maturin").env("PATH", &self.path).arg("--version"));
         ensure!(has_maturin, "no maturin");
-        let library = self.root.join("python/package/ouzel/lib");
-        fs::create_dir_all(&library)?;
-        fs::copy(recorder, library.join(RECORDER)).context("the recorder cannot be copied")?;
         let made = self.folder.join("wheels");
         if made.exists() {
             fs::remove_dir_all(&made)?;
         }
-        let mut maturin = self.command("maturin".into(), "old-glibc", &[]);
-        maturin.args(["build", "--zig", "--compatibility", "manylinux2014", "--profile", "dist", "--locked"]);
-        maturin
-            .args(["--target", Arch::X86_64.gnu(), "--manifest-path", "python/Cargo.toml", "--out"])
-            .arg(&made);
+        maturin.args(["--target", target, "--compatibility", systems, "--out"]).arg(&made);
         must(&mut maturin)?;
         let wheel = fs::read_dir(&made)?.next().context("maturin made no wheel")??.path();
         let to = out.join(wheel.file_name().context("a wheel has a name")?);
@@ -230,5 +256,19 @@ impl Build {
             .env("SOURCE_DATE_EPOCH", self.epoch.to_string())
             .current_dir(&self.root);
         command
+    }
+}
+
+/// Options for the compiler.
+fn flags<'a>(std: Std, extra: &[&'a str]) -> Vec<&'a str> {
+    // A compiler without a target has not the target's start files either: Zig's are linked.
+    let own_start_files = (std == Std::Compiled).then_some("-Clink-self-contained=no");
+    extra.iter().copied().chain(own_start_files).collect()
+}
+
+/// A stable compiler compiles its standard library only if it is told to be the one of its makers.
+fn compile_std(command: &mut Command, std: Std, words: &[&str]) {
+    if std == Std::Compiled {
+        command.args(words).env("RUSTC_BOOTSTRAP", "1");
     }
 }

@@ -21,6 +21,18 @@ pub fn check_glibc(path: &Path, newest: (u32, u32)) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a library that needs any other than musl's, which its loader knows by this name.
+pub fn check_musl(path: &Path) -> Result<()> {
+    let headers = output(Command::new("objdump").arg("-p").arg(path))?;
+    let needed = libraries_needed(&headers);
+    ensure!(needed == ["libc.so"], "{path:?} needs {needed:?}, not musl alone");
+    Ok(())
+}
+
+fn libraries_needed(headers: &str) -> Vec<&str> {
+    headers.lines().filter_map(|line| Some(line.trim().strip_prefix("NEEDED")?.trim())).collect()
+}
+
 /// The newest version of glibc among dynamic symbols.
 fn glibc_needed(symbols: &str) -> Option<(u32, u32)> {
     let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
@@ -34,6 +46,12 @@ fn glibc_needed(symbols: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn libraries_are_those_of_the_dynamic_section() {
+        let headers = "Dynamic Section:\n  NEEDED               libc.so\n  NEEDED               libz.so.1\n  SONAME               a.so\n";
+        assert_eq!(libraries_needed(headers), ["libc.so", "libz.so.1"]);
+    }
 
     #[test]
     fn the_newest_version_counts_by_number() {

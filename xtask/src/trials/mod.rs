@@ -3,6 +3,8 @@
 //! Each trial runs by its name; without a name all run, in the order of the table.
 
 mod artifacts;
+mod musl;
+mod pictures;
 mod processors;
 mod recipes;
 mod record_faults;
@@ -23,8 +25,10 @@ what takes too long for cargo xtask test; all of them if none is named
   mutations      damaged archives of all formats for half an hour
   artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
   processors     static binaries for x86-64 and 64-bit ARM from a Rust that has neither target; needs the same
+  musl           the wheel for musl in a system that has no glibc; compiles CPython once; needs the same
   recipes        the recipes of packaging/, by the tools of each ecosystem
   record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
+  pictures       the pictures of the viewer in the documentation, made anew and compared, in a browser
   site           the documentation by mdBook, in two versions, in a browser; compiles mdBook once
   same-bytes     cargo xtask dist from a second clone, which must give the same bytes
   benchmarks     cargo xtask bench, which writes docs/speed.md
@@ -37,8 +41,10 @@ const TRIALS: &[Step] = &[
     ("mutations", mutations),
     ("artifacts", artifacts::install_and_use),
     ("processors", processors::build_and_use),
+    ("musl", musl::install_and_use),
     ("recipes", recipes::try_all),
     ("record-faults", record_faults::kill_ranks),
+    ("pictures", pictures::compare),
     ("site", site),
     ("same-bytes", same_bytes),
     ("benchmarks", benchmarks),

@@ -68,6 +68,17 @@ fn is_notice(line: &str) -> bool {
 
 /// The sources of the commit, the page of the viewer (npm is not in this root), and the settings of the network.
 fn prepare(repository: &Path, root: &Path) -> Result<()> {
+    bring_network(root)?;
+    let sources = root.join("src");
+    let _ = fs::remove_dir_all(&sources);
+    let cloned = Command::new("git").args(["clone", "--quiet"]).arg(repository).arg(&sources).status()?;
+    ensure!(cloned.success(), "git clone ended with {cloned}");
+    web::run(&[]).context("the page of the viewer")?;
+    command("cp", &["-R"], &[&repository.join("web/dist"), &sources.join("web")])
+}
+
+/// The settings of the network.
+pub fn bring_network(root: &Path) -> Result<()> {
     for name in OF_THE_NETWORK {
         let (from, to) = (Path::new("/").join(name), root.join(name));
         if from.exists() {
@@ -75,12 +86,7 @@ fn prepare(repository: &Path, root: &Path) -> Result<()> {
             fs::copy(&from, &to).with_context(|| format!("{from:?} cannot be copied"))?;
         }
     }
-    let sources = root.join("src");
-    let _ = fs::remove_dir_all(&sources);
-    let cloned = Command::new("git").args(["clone", "--quiet"]).arg(repository).arg(&sources).status()?;
-    ensure!(cloned.success(), "git clone ended with {cloned}");
-    web::run(&[]).context("the page of the viewer")?;
-    command("cp", &["-R"], &[&repository.join("web/dist"), &sources.join("web")])
+    Ok(())
 }
 
 /// The name of the archive for a target.

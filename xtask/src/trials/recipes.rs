@@ -31,7 +31,7 @@ const TRIES: [Try; 7] = [
     ("workflow file, by its schema", workflow),
     ("EasyBuild, installed and loaded", easybuild),
     ("module for Lmod, loaded", module),
-    ("Spack recipes, compiled", spack),
+    ("Spack recipes, run by a model of Spack", spack),
     ("wheel, by auditwheel", wheel),
 ];
 
@@ -96,10 +96,7 @@ fn easybuild(trial: &Trial) -> Result<()> {
 
 /// Beside an unpacked archive at another place than the file says.
 fn module(trial: &Trial) -> Result<()> {
-    let base = trial.place.join("unpacked/0.1.0");
-    fs::create_dir_all(&base)?;
-    let archive = trial.artifact("xz")?;
-    succeeds(Command::new("tar").arg("-xJf").arg(archive).args(["--strip-components=1", "-C"]).arg(&base))?;
+    trial.unpacked("unpacked/0.1.0")?;
     let text = fs::read_to_string(trial.recipes.join("modulefiles/ouzel.lua"))?;
     let unpacked = trial.place.join("unpacked").display().to_string();
     ensure!(text.contains("/opt/ouzel"), "the module does not name /opt/ouzel any more");
@@ -109,19 +106,50 @@ fn module(trial: &Trial) -> Result<()> {
     trial.load(&modules, "ouzel/0.1.0")
 }
 
+/// Without Spack, which no registry has: by a model of what it gives recipes. In place of a compilation, the recipe
+/// finds what has been compiled.
 fn spack(trial: &Trial) -> Result<()> {
     let packages = trial.recipes.join("spack/spack_repo/ouzel/packages");
+    let model = trial.root.join("xtask/src/trials/spack.py");
+    let sources = trial.place.join("spack-sources");
+    let (made, programs, prefix) =
+        (sources.join("target/dist"), sources.join("bin"), trial.place.join("spack"));
+    for folder in [&made, &programs] {
+        fs::create_dir_all(folder)?;
+    }
+    let unpacked = trial.unpacked("spack-archive")?;
+    for (from, to) in [
+        (unpacked.join("bin/ouzel"), made.join("ouzel")),
+        (unpacked.join("lib/ouzel/libouzel_record.so"), made.join("libouzel_record.so")),
+        (trial.root.join("LICENSE-MIT"), sources.join("LICENSE-MIT")),
+    ] {
+        fs::copy(&from, to).with_context(|| format!("{from:?} cannot be copied"))?;
+    }
+    std::os::unix::fs::symlink("/bin/true", programs.join("cargo"))?;
     for package in ["ouzel", "py_ouzel"] {
-        let file = packages.join(package).join("package.py");
-        let check = "import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])";
-        succeeds(trial.linter("python").args(["-c", check]).arg(file))?;
+        let mut python = trial.linter("python");
+        let path = std::env::join_paths([programs.as_path(), Path::new("/usr/bin"), Path::new("/bin")])?;
+        python.arg(&model).arg(packages.join(package).join("package.py")).arg(&prefix);
+        succeeds(python.current_dir(&sources).env("PATH", path))?;
+    }
+    let mut ours = Command::new(prefix.join("bin/ouzel"));
+    succeeds(ours.args(["report", "testdata/pmpi-masterio"]).current_dir(&trial.root))?;
+    for name in ["lib/ouzel/libouzel_record.so", "share/man/man1/ouzel.1", "share/zsh/site-functions/_ouzel"]
+    {
+        let file = prefix.join(name);
+        ensure!(fs::metadata(&file).is_ok_and(|data| data.len() != 0), "the recipe installs no {name}");
     }
     Ok(())
 }
 
 /// It runs where its name says.
+///
+/// Of the wheel for musl, auditwheel knows only the name that Alpine gives the C library; `cargo xtask dist` looks at
+/// what it needs.
 fn wheel(trial: &Trial) -> Result<()> {
-    let wheel = trial.artifact("whl")?;
+    let is_for_glibc =
+        |path: &&PathBuf| path.extension().is_some_and(|end| end == "whl") && !is_for_musl(path);
+    let wheel = trial.artifacts.iter().find(is_for_glibc).context("dist made no wheel for glibc")?;
     let said = output(trial.linter("auditwheel").arg("show").arg(wheel))?;
     // It breaks its lines.
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -130,6 +158,10 @@ fn wheel(trial: &Trial) -> Result<()> {
     let name = wheel.file_name().context("a wheel has a name")?.to_string_lossy();
     ensure!(name.contains(tag), "{name} needs {tag}");
     Ok(())
+}
+
+fn is_for_musl(path: &Path) -> bool {
+    path.to_string_lossy().contains("musllinux")
 }
 
 impl Trial {
@@ -150,6 +182,17 @@ impl Trial {
             self.artifacts.iter().filter(|path| path.extension().is_some_and(|end| end == ending));
         let found = with_ending.find(|path| is_for_here(path));
         found.map(PathBuf::as_path).with_context(|| format!("dist made no .{ending}"))
+    }
+
+    /// The archive's contents in a folder of this name.
+    fn unpacked(&self, name: &str) -> Result<PathBuf> {
+        let base = self.place.join(name);
+        fs::create_dir_all(&base)?;
+        let archive = self.artifact("xz")?;
+        succeeds(
+            Command::new("tar").arg("-xJf").arg(archive).args(["--strip-components=1", "-C"]).arg(&base),
+        )?;
+        Ok(base)
     }
 
     /// Loads a module and asks the program that it brings.
@@ -190,4 +233,41 @@ fn succeeds(command: &mut Command) -> Result<()> {
         said(&ran.stderr)
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The recipe of the Python package is a declaration only: the model reads it without anything compiled.
+    #[test]
+    fn the_model_of_spack_takes_our_recipe_and_no_spoilt_one() {
+        let root = workspace::root().unwrap();
+        let recipe = root.join("packaging/spack/spack_repo/ouzel/packages/py_ouzel/package.py");
+        let folder = std::env::temp_dir().join(format!("ouzel-spack-{}", std::process::id()));
+        let copy = folder.join("py_ouzel/package.py");
+        fs::create_dir_all(folder.join("py_ouzel")).unwrap();
+        let text = fs::read_to_string(recipe).unwrap();
+        let takes = |text: &str| {
+            fs::write(&copy, text).unwrap();
+            let mut python = Command::new("python3");
+            python.arg(root.join("xtask/src/trials/spack.py")).arg(&copy).arg(folder.join("prefix"));
+            python.output().unwrap().status.success()
+        };
+        if Command::new("python3").arg("--version").output().is_err() {
+            return;
+        }
+        assert!(takes(&text));
+        for (part, instead) in [
+            ("rust@1.90:", "rust 1.90"),
+            ("class PyOuzel", "class Ouzel"),
+            ("sha256=", "sha="),
+            ("depends_on(\"c\", type=\"build\")", ""),
+            ("license(", "licence("),
+        ] {
+            assert!(text.contains(part), "{part}");
+            assert!(!takes(&text.replace(part, instead)), "{part}: {instead}");
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
