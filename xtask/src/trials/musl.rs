@@ -26,8 +26,8 @@ const BUILD: &str = "\
 set -e
 mkdir -p /build && cd /build
 echo \"deb-src $MIRROR trixie main\" > /etc/apt/sources.list.d/sources.list
-apt-get update --quiet && apt-get source --quiet --download-only python3.13 zlib
-for sources in *.orig.tar.*; do tar -xf $sources; done
+apt-get update --quiet && apt-get source --quiet --tar-only --download-only python3.13 zlib
+for sources in *.orig.tar.[gx]z; do tar -xf $sources; done
 cd /build/zlib-*/ && CC=musl-gcc CFLAGS='-O2 -fPIC' ./configure --static --prefix=/build/zlib && make -s install
 printf '#!/bin/sh\\ncase \"$*\" in *print-multiarch*) echo x86_64-linux-musl;; *) exec musl-gcc \"$@\";; esac\\n' > /build/cc
 chmod +x /build/cc
