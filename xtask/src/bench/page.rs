@@ -15,7 +15,7 @@ const HEAD: &str = "\
 
 `cargo xtask bench` writes this page. Each section has the tables of its last full run; `--quick` only prints.
 All parts of a ratio run alternately in the same invocation, on the same files, with a warm page cache, and count as whole processes; the figure of the OTF2 C library covers only its event loop, to its advantage.
-Times are medians. Machines are noisy: compare ratios rather than times of different sections.
+Times are medians. Machines are noisy: compare ratios rather than times of different sections. Sizes of what is shipped and the time to the first finding are in [dist.md](dist.md#how-we-try-it).
 ";
 
 /// The section whose table is in the page about it, before the next heading.
