@@ -301,16 +301,7 @@ impl Builder {
         }
         let log2 = self.tiles.log2 + level as u32;
         let width = 1_u64.checked_shl(log2).unwrap_or(u64::MAX);
-        // Divisions of 128 bits would take a tenth of the whole pass.
-        let share = |ticks: u64| {
-            let short = ticks.checked_mul(255).and_then(|ticks| ticks.checked_add(width / 2));
-            let share = short.map_or_else(
-                || ((u128::from(ticks) * 255 + u128::from(width / 2)) >> log2.min(127)) as u64,
-                |ticks| ticks.checked_shr(log2).unwrap_or(0),
-            );
-            share.min(u64::from(u8::MAX)) as u8
-        };
-        let shares = weights.shares.map(share);
+        let shares = weights.shares_of(log2);
         let bin = Bin::new(weights.dominant(width, parents, &mut self.ways), shares);
         let level = &mut self.tiles.levels[level];
         if level.bins.is_empty() {
