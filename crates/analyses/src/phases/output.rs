@@ -186,17 +186,11 @@ pub struct Stat {
 }
 
 impl Stat {
-    fn new(spread: &Spread, n_locations: usize) -> Self {
-        let Spread { n_seen, sum, max, min } = *spread;
+    /// `n_seen` of `n_locations` have a visit.
+    fn new(spread: &Spread, n_seen: u32, n_locations: usize) -> Self {
+        let Spread { sum, max, min, max_at, min_at } = *spread;
         let all_seen = n_seen as usize == n_locations;
-        Stat {
-            n_seen,
-            sum,
-            max: max.0,
-            max_at: max.1,
-            min: if all_seen { min.0 } else { Ticks(0) },
-            min_at: min.1,
-        }
+        Stat { n_seen, sum, max, max_at, min: if all_seen { min } else { Ticks(0) }, min_at }
     }
 }
 
@@ -381,14 +375,14 @@ impl PhaseGroup {
         let of_phases = cells.iter().filter(is_busy);
         let phases = entries.iter().zip(of_phases).enumerate().map(|(i, (entry, times))| Phase {
             n_phases: n_phases.get(first + i).copied().unwrap_or(1),
-            busy: Stat::new(&times.inclusive, n_locations),
-            useful: Stat::new(&times.exclusive, n_locations),
+            busy: Stat::new(&times.inclusive, times.n_seen, n_locations),
+            useful: Stat::new(&times.exclusive, times.n_seen, n_locations),
             anchor: entry.anchor.map(|(region, call_path, _)| PhaseAnchor {
                 region,
                 call_path,
                 role: role_of(&cx.definitions.region(region).name),
             }),
-            in_anchor: entry.in_anchors.map(|spread| Stat::new(&spread, locations.len())),
+            in_anchor: entry.in_anchors.map(|spread| Stat::new(&spread, locations.len() as u32, locations.len())),
             start: entry.start,
             end: entry.end,
             last_enter: if entry.anchor.is_some() { entry.last_enter } else { entry.end },
@@ -410,9 +404,9 @@ impl PhaseGroup {
             subset: state.key.2,
             n_visits: state.n_visits,
             n_stays: state.n_stays,
-            inclusive: Stat::new(&state.inclusive, locations.len()),
-            exclusive: Stat::new(&state.exclusive, locations.len()),
-            busy: Stat::new(&state.busy, locations.len()),
+            inclusive: Stat::new(&state.inclusive, state.n_seen, locations.len()),
+            exclusive: Stat::new(&state.exclusive, state.n_seen, locations.len()),
+            busy: Stat::new(&state.busy, state.n_seen, locations.len()),
         };
         PhaseGroup {
             kind,

@@ -16,7 +16,6 @@
 use super::by_peer::PeerRow;
 use ouzel_model::{CallPathId, LocationId, RegionId, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Most entries kept of a group. With 10 call paths in each, cells take about 65 MB; chosen by the author.
@@ -37,54 +36,51 @@ pub(super) fn border_at_most(entry: u64) -> u64 {
 /// Time of one call path in some entry, over locations: sum and extremes of those with a visit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Locations with a visit.
-    pub n_seen: u32,
     /// Ticks of all of them. Stops at the greatest number.
     pub sum: Ticks,
-    /// Ticks of the one with most, and the smallest id among equals.
-    pub max: (Ticks, LocationId),
-    /// Ticks of the one with least, and the smallest id among equals.
-    pub min: (Ticks, LocationId),
+    /// Ticks of the one with most.
+    pub max: Ticks,
+    /// Ticks of the one with least.
+    pub min: Ticks,
+    /// The one with most, the smallest id among equals.
+    pub max_at: LocationId,
+    /// The one with least, the smallest id among equals.
+    pub min_at: LocationId,
 }
 
 impl Spread {
     /// That of one location.
     pub(super) fn one(ticks: Ticks, location: LocationId) -> Self {
-        Spread { n_seen: 1, sum: ticks, max: (ticks, location), min: (ticks, location) }
+        Spread { sum: ticks, max: ticks, min: ticks, max_at: location, min_at: location }
     }
 
     /// Adds a location.
     #[inline]
     fn add(&mut self, ticks: Ticks, location: LocationId) {
-        self.n_seen += 1;
-        self.sum = Ticks(self.sum.0.saturating_add(ticks.0));
-        if self.max.0 < ticks || (self.max.0 == ticks && location < self.max.1) {
-            self.max = (ticks, location);
-        }
-        if ticks < self.min.0 || (ticks == self.min.0 && location < self.min.1) {
-            self.min = (ticks, location);
-        }
+        self.merge(&Spread::one(ticks, location));
     }
 
     /// Adds other locations.
     #[inline]
     fn merge(&mut self, other: &Spread) {
-        self.n_seen += other.n_seen;
         self.sum = Ticks(self.sum.0.saturating_add(other.sum.0));
-        if self.max.0 < other.max.0 || (self.max.0 == other.max.0 && other.max.1 < self.max.1) {
-            self.max = other.max;
+        if self.max < other.max || (self.max == other.max && other.max_at < self.max_at) {
+            (self.max, self.max_at) = (other.max, other.max_at);
         }
-        self.min = self.min.min(other.min);
+        if other.min < self.min || (other.min == self.min && other.min_at < self.min_at) {
+            (self.min, self.min_at) = (other.min, other.min_at);
+        }
     }
 
     /// Adds what the same locations spent elsewhere. The sum is exact; the extremes are bounds, as a location
     /// need not be the extreme one in both places.
     pub(super) fn add_bound(&mut self, other: &Spread) {
-        self.n_seen = self.n_seen.max(other.n_seen);
         self.sum = Ticks(self.sum.0.saturating_add(other.sum.0));
-        let at = if self.max.0 < other.max.0 { other.max.1 } else { self.max.1 };
-        self.max = (Ticks(self.max.0.0.saturating_add(other.max.0.0)), at);
-        self.min = (Ticks(self.min.0.0.saturating_add(other.min.0.0)), self.min.1);
+        if self.max < other.max {
+            self.max_at = other.max_at;
+        }
+        self.max = Ticks(self.max.0.saturating_add(other.max.0));
+        self.min = Ticks(self.min.0.saturating_add(other.min.0));
     }
 }
 
@@ -95,6 +91,8 @@ pub(super) type CellKey = (u32, CallPathId, bool);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellState {
     pub(super) key: CellKey,
+    /// Locations with a visit.
+    pub(super) n_seen: u32,
     pub(super) n_visits: u64,
     /// Visits that do not begin where one of the same path ended.
     pub(super) n_stays: u64,
@@ -106,6 +104,7 @@ pub struct CellState {
 impl CellState {
     /// See [`Spread::add_bound`].
     fn add_bound(&mut self, other: &CellState) {
+        self.n_seen = self.n_seen.max(other.n_seen);
         self.n_visits += other.n_visits;
         self.n_stays += other.n_stays;
         self.inclusive.add_bound(&other.inclusive);
@@ -140,6 +139,7 @@ impl Addend for CellState {
         *self
     }
     fn add_to(&self, cell: &mut CellState) {
+        cell.n_seen += self.n_seen;
         cell.n_visits += self.n_visits;
         cell.n_stays += self.n_stays;
         cell.inclusive.merge(&self.inclusive);
@@ -156,6 +156,7 @@ impl Addend for (&OneCell, LocationId) {
         let (cell, location) = *self;
         CellState {
             key: cell.key,
+            n_seen: 1,
             n_visits: cell.n_visits,
             n_stays: cell.n_stays,
             inclusive: Spread::one(cell.inclusive, location),
@@ -166,6 +167,7 @@ impl Addend for (&OneCell, LocationId) {
     #[inline]
     fn add_to(&self, cell: &mut CellState) {
         let (one, location) = *self;
+        cell.n_seen += 1;
         cell.n_visits += one.n_visits;
         cell.n_stays += one.n_stays;
         cell.inclusive.add(one.inclusive, location);
@@ -445,17 +447,22 @@ fn merge_cells(into: &mut Vec<CellState>, from: impl Iterator<Item = impl Addend
     if missing.is_empty() {
         return;
     }
-    let own = std::mem::take(into);
-    into.reserve_exact(own.len() + missing.len());
-    let (mut own, mut missing) = (own.into_iter().peekable(), missing.into_iter().peekable());
-    loop {
-        let next = match (own.peek(), missing.peek()) {
-            (Some(a), Some(b)) if b.key.cmp(&a.key) == Ordering::Less => missing.next(),
-            (Some(_), _) => own.next(),
-            (None, _) => missing.next(),
-        };
-        let Some(cell) = next else { return };
-        into.push(cell);
+    // From the back, in place: cells are most of the memory of a run of many phases.
+    let (mut n_own, mut n_missing) = (into.len(), missing.len());
+    into.reserve_exact(n_missing);
+    into.extend_from_slice(&missing);
+    for place in (0..into.len()).rev() {
+        let Some(last) = n_missing.checked_sub(1).map(|at| missing[at]) else { return };
+        match n_own.checked_sub(1).map(|at| into[at]) {
+            Some(own) if last.key < own.key => {
+                into[place] = own;
+                n_own -= 1;
+            }
+            _ => {
+                into[place] = last;
+                n_missing -= 1;
+            }
+        }
     }
 }
 

@@ -60,7 +60,7 @@ fn lost(aligned: &Aligned) -> Vec<f64> {
     let n = aligned.locations.len().max(1) as f64;
     let is_busy = |cell: &&CellState| cell.key.1 == CallPathTree::ROOT && cell.key.2;
     for cell in aligned.cells.iter().filter(is_busy) {
-        lost[cell.key.0 as usize] = cell.inclusive.max.0.0 as f64 - cell.inclusive.sum.0 as f64 / n;
+        lost[cell.key.0 as usize] = cell.inclusive.max.0 as f64 - cell.inclusive.sum.0 as f64 / n;
     }
     lost
 }
