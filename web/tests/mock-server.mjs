@@ -125,18 +125,18 @@ export function heaviest(paths, sums) {
 
 function picture(truth, rows, bins, withShares = true) {
   const n = rows.length * bins.length;
-  const bytes = Buffer.alloc(8 + 8 * n);
-  bytes.write("OZT2");
+  const bytes = Buffer.alloc(16 + 8 * n);
+  bytes.write("OZT3");
   bytes.writeUInt16LE(rows.length, 4);
   bytes.writeUInt16LE(bins.length, 6);
   rows.forEach((row, r) => bins.forEach(([from, to], b) => {
     const sums = timeIn(truth.rows[row], from, to);
     const at = r * bins.length + b;
     const path = heaviest(truth.paths, sums);
-    for (let plane = 0; plane < 4; plane += 1) bytes[8 + plane * n + at] = (path >>> (8 * plane)) & 0xff;
+    for (let plane = 0; plane < 4; plane += 1) bytes[16 + plane * n + at] = (path >>> (8 * plane)) & 0xff;
     for (const [path, time] of sums) {
       const plane = path === NOTHING ? 4 : truth.regions[truth.paths[path][1]].category;
-      if (plane < 4) bytes[8 + 4 * n + plane * n + at] = Math.min(255, bytes[8 + 4 * n + plane * n + at] + Math.round((255 * time) / (to - from)));
+      if (plane < 4) bytes[16 + 4 * n + plane * n + at] = Math.min(255, bytes[16 + 4 * n + plane * n + at] + Math.round((255 * time) / (to - from)));
     }
   }));
   return withShares ? bytes : bytes.subarray(0, 8 + 4 * n);

@@ -16,11 +16,25 @@ pub trait Sink: Send + Sync {
     /// those of this location alone.
     fn put(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]);
 
+    /// Whether a part of a location is welcome: somebody looks, and has not seen anything new for a while.
+    fn wants_part(&self) -> bool {
+        false
+    }
+
+    /// Coarse levels of a location as far as it is read, and its call paths so far, as in [`put`](Sink::put), which
+    /// follows. By default nothing happens.
+    fn put_part(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
+        let _ = (location, tiles, paths);
+    }
+
     /// A location that runs code has its last event here, which may be none of a call. By default nothing happens.
     fn reach(&self, last: Ticks) {
         let _ = last;
     }
 }
+
+/// Bins of the finest level of a part, at most: as many as a screen shows.
+const N_BINS_OF_PART: usize = 4096;
 
 /// The tiles of all locations that run code.
 #[derive(Clone, Serialize, Deserialize)]
@@ -53,7 +67,7 @@ impl Tiles {
     }
 
     /// The same with so many bins of each location, whatever its number of intervals: for a stretch of time, whose bins
-    /// may be finer than what the whole run is worth. At most 2,048 have an effect.
+    /// may be finer than what the whole run is worth.
     #[must_use]
     pub fn with_bins(self, n_bins_min: u64) -> Self {
         Tiles { widths: Widths { n_bins_min, ..self.widths }, ..self }
@@ -81,6 +95,7 @@ pub struct TilesLocal {
     paths: Vec<(CallPathId, CallPathId, RegionId)>,
     n_declared: u64,
     builder: Option<Builder>,
+    location: Option<LocationId>,
     is_left_out: bool,
 }
 
@@ -108,7 +123,7 @@ impl Analysis for Tiles {
     fn begin(&self, cx: &LocationCx<'_>) -> TilesLocal {
         let n_declared = cx.definitions.location(cx.location).declared_events.unwrap_or(0);
         let is_left_out = self.chosen.as_ref().is_some_and(|chosen| !chosen[cx.location.index()]);
-        TilesLocal { n_declared, is_left_out, ..TilesLocal::default() }
+        TilesLocal { n_declared, is_left_out, location: Some(cx.location), ..TilesLocal::default() }
     }
 
     fn fold(&self, local: &mut TilesLocal, chunk: &EventChunk<'_>) {
@@ -133,6 +148,11 @@ impl Analysis for Tiles {
                 local.paths.push((path, caller, region[row]));
             }
             local.stack.push((path, self.category(region[row])));
+        }
+        if let (Some(sink), Some(location), Some(builder)) = (&self.sink, local.location, &local.builder)
+            && sink.wants_part()
+        {
+            sink.put_part(location, builder.so_far(N_BINS_OF_PART, &local.parents), &local.paths);
         }
     }
 

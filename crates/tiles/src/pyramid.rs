@@ -322,6 +322,24 @@ impl Builder {
         self.at /= 2;
     }
 
+    /// The pyramid as it would be if nothing came any more, without levels of more than `n_bins_max` bins.
+    pub fn so_far(&self, n_bins_max: usize, parents: &Parents) -> LocationTiles {
+        let is_fine = |level: &&Level| n_bins_max < level.bins.len();
+        let n_fine = self.tiles.levels.iter().take_while(is_fine).count();
+        let mut levels = vec![Level::default(); n_fine];
+        levels.extend_from_slice(&self.tiles.levels[n_fine..]);
+        let mut copy = Builder {
+            tiles: LocationTiles { levels, ..self.tiles },
+            waiting: self.waiting.clone(),
+            open: self.open.clone(),
+            spare: Vec::new(),
+            ways: Ways::default(),
+            ..*self
+        };
+        (0..n_fine).for_each(|_| copy.drop_finest(parents));
+        copy.finish(parents)
+    }
+
     /// The whole pyramid.
     pub fn finish(mut self, parents: &Parents) -> LocationTiles {
         let open = std::mem::take(&mut self.open);

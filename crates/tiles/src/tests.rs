@@ -1,4 +1,6 @@
 use super::*;
+use crate::pyramid::{Builder, Widths};
+use crate::weights::Parents;
 use ouzel_model::{CallPathTree, TraceSource};
 use ouzel_testkit::{ToyTrace, laws, run};
 
@@ -117,6 +119,40 @@ fn a_bounded_number_of_bins_shows_the_same_whatever_is_known_of_the_length() {
             }
         }
     }
+}
+
+#[test]
+fn a_part_shows_what_the_whole_would_if_nothing_came_any_more() {
+    let mut parents = Parents::default();
+    let path = |number: u64| ouzel_model::CallPathId(number as u32);
+    for number in 1..=9 {
+        parents.note(path(number), path(number / 3));
+    }
+    let builder = || Builder::new(ouzel_model::Ticks(5), 0, Widths::default());
+    let (mut growing, mut steps) = (builder(), Vec::new());
+    let (mut at, mut seed, mut n_checked) = (5_u64, 7_u64, 0);
+    for step in 1..=12_000_u64 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        at += 1 + (seed >> 33) % if step % 50 == 0 { 2_000 } else { 9 };
+        steps.push((ouzel_model::Ticks(at), path((seed >> 40) % 10), (seed >> 50) as u8 % 5));
+        let &(to, path, category) = steps.last().unwrap();
+        growing.add(to, path, category, &parents);
+        if !step.is_multiple_of(997) && step != 3 {
+            continue;
+        }
+        let part = growing.so_far(300, &parents);
+        let mut whole = builder();
+        steps.iter().for_each(|&(to, path, category)| whole.add(to, path, category, &parents));
+        let whole = whole.finish(&parents);
+        assert_eq!(part.span(), whole.span());
+        for log2 in part.finest().max(whole.finest())..30 {
+            for bin in 0..=at >> log2 {
+                assert_eq!(part.bin(log2, bin), whole.bin(log2, bin), "step {step}, level {log2}, bin {bin}");
+                n_checked += 1;
+            }
+        }
+    }
+    assert!(3_000 < n_checked, "{n_checked} bins");
 }
 
 #[test]

@@ -3,14 +3,16 @@
 //! ```text
 //! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  place of the index (8 bytes)
 //!                     fine levels, location by location      read when they are shown
-//!                     index: gzip of call paths, coarse levels, and where the fine ones are
+//!                     index: gzip of call paths, coarse levels, and where the fine ones are, with their hashes
 //! ```
 //!
-//! The checksum covers what is behind the header, then the place of the index.
+//! The checksum covers the index, then its place. Fine levels are checked when they are read, so a start does not take
+//! longer with more events.
 //!
-//! Law: a file is disposable. One of another version, of files that changed since, or that is damaged, is as if it were
-//! not there, and is replaced. It gets its name when it is complete; the user alone can read it. Nothing is written
-//! beside the trace, unless its folder is the one that was named.
+//! Law: a file is disposable. One of another version, of files that changed since, or whose index is damaged, is as if
+//! it were not there, and is replaced. One whose fine levels are damaged shows nothing of what is, says so, and goes.
+//! A file gets its name when it is complete; the user alone can read it. Nothing is written beside the trace, unless
+//! its folder is the one that was named.
 
 use crate::fine::FineFile;
 use crate::private;
@@ -21,15 +23,17 @@ use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write};
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
 /// Changes with what tiles mean or how they are stored.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
+/// More than the coarse levels of all rows and the hashes of 10¹⁰ bins: a damaged place must not fill the memory.
+const MAX_INDEX_BYTES: u64 = 1 << 28;
 /// Files whose times are looked at: more than any trace has.
 const MAX_FILES: usize = 1 << 20;
 
@@ -55,7 +59,8 @@ impl TileCache {
 
     /// The tiles of a trace, if they are there and whole, and the file of the fine ones.
     pub fn load(&self, trace: &Trace) -> Option<(Saved, FineFile)> {
-        let mut file = BufReader::new(ouzel_files::input::open(&self.file(trace)).ok()?);
+        let path = self.file(trace);
+        let mut file = ouzel_files::input::open(&path).ok()?;
         let mut header = [0; HEADER_BYTES as usize];
         file.read_exact(&mut header).ok()?;
         let number = |at: usize| Some(u128::from_le_bytes(header.get(at..at + 16)?.try_into().ok()?));
@@ -63,16 +68,15 @@ impl TileCache {
             return None;
         }
         let place = u64::from_le_bytes(header[40..].try_into().ok()?);
-        let mut hash = Hashed(XxHash3_128::new());
-        let n_bytes = HEADER_BYTES + io::copy(&mut file, &mut hash).ok()?;
-        hash.0.write(&place.to_le_bytes());
-        if number(24) != Some(hash.0.finish_128()) {
+        file.seek(SeekFrom::Start(place)).ok()?;
+        let mut index = Vec::new();
+        (&mut file).take(MAX_INDEX_BYTES).read_to_end(&mut index).ok()?;
+        if number(24) != Some(checksum(&index, place)) {
             return None;
         }
-        file.seek(SeekFrom::Start(place)).ok()?;
-        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(&mut file));
+        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(&index[..]));
         let (saved, _): (Saved, _) = postcard::from_io((unpacked, &mut [0; 1 << 12])).ok()?;
-        let fine = FineFile::new(file.into_inner(), n_bytes);
+        let fine = FineFile::kept(file, place + index.len() as u64, path);
         saved.is_sound(trace.definitions(), place).then_some((saved, fine))
     }
 
@@ -99,11 +103,9 @@ impl TileCache {
     ) -> io::Result<()> {
         let index = GzEncoder::new(Vec::new(), Compression::fast());
         let index = postcard::to_io(saved, index).map_err(io::Error::other)?.finish()?;
-        let place = fine.append_bytes(&index)?.to_le_bytes();
-        let (_, mut hash) = fine.state();
-        hash.write(&place);
-        let (key, checksum) = (key(trace)?.to_le_bytes(), hash.finish_128().to_le_bytes());
-        fine.begin_with(&[&MAGIC[..], &key, &checksum, &place].concat())?;
+        let place = fine.append_bytes(&index)?;
+        let (key, checksum) = (key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
+        fine.begin_with(&[&MAGIC[..], &key, &checksum, &place.to_le_bytes()].concat())?;
         unfinished.become_at(&self.file(trace), Existing::Replace)
     }
 }
@@ -164,26 +166,20 @@ fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names)
 }
 
-/// A hash that is written to.
-struct Hashed(XxHash3_128);
-
-impl Write for Hashed {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+fn checksum(index: &[u8], place: u64) -> u128 {
+    let mut hash = XxHash3_128::new();
+    hash.write(index);
+    hash.write(&place.to_le_bytes());
+    hash.finish_128()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::TILE_BINS;
     use crate::news::News;
     use crate::routes::make_tiles;
-    use crate::store::{TileStore, Wanted};
+    use crate::store::{TILE_HEADER_BYTES, TileStore, Wanted};
     use ouzel::model::{Filter, LocationId};
     use std::sync::Arc;
 
@@ -206,16 +202,16 @@ mod tests {
     /// The regions of the call path and the shares of each bin: numbers of call paths differ from pass to pass.
     fn shown(store: &TileStore, level: u32, tile: u64) -> Vec<(Vec<i64>, Vec<u8>)> {
         let (paths, bytes) = (store.call_paths(0), store.tile(Wanted::whole(level, tile, 0)).unwrap());
-        let n_bins = (bytes.len() - 8) / 8;
+        let n_bins = (bytes.len() - TILE_HEADER_BYTES) / 8;
         let bin = |at: usize| {
-            let id = [0, 1, 2, 3].map(|byte| bytes[8 + byte * n_bins + at]);
+            let id = [0, 1, 2, 3].map(|byte| bytes[TILE_HEADER_BYTES + byte * n_bins + at]);
             let mut path = i64::from(u32::from_le_bytes(id));
             let mut regions = Vec::new();
             while let Some(&(caller, region)) = usize::try_from(path).ok().and_then(|path| paths.get(path)) {
                 regions.push(region);
                 path = caller;
             }
-            let share = |share: usize| bytes[8 + 4 * n_bins + share * n_bins + at];
+            let share = |share: usize| bytes[TILE_HEADER_BYTES + 4 * n_bins + share * n_bins + at];
             (regions, (0..4).map(share).collect())
         };
         (0..n_bins).map(bin).collect()
@@ -262,14 +258,37 @@ mod tests {
             assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
         }
         let whole = fs::read(&files[0]).unwrap();
+        let place = u64::from_le_bytes(whole[40..48].try_into().unwrap()) as usize;
+        let is_fine = |at: usize| (HEADER_BYTES as usize..place).contains(&at);
+        let (mut n_fine, mut n_other) = (0, 0);
         for at in (0..whole.len()).step_by(whole.len() / 60 + 1) {
+            fs::write(&files[0], &whole[..at]).unwrap();
+            assert!(cache.load(&trace).is_none(), "cut at {at}");
             let mut damaged = whole.clone();
             damaged[at] ^= 0x20;
             fs::write(&files[0], damaged).unwrap();
-            assert!(cache.load(&trace).is_none(), "byte {at} of {}", whole.len());
-            fs::write(&files[0], &whole[..at]).unwrap();
-            assert!(cache.load(&trace).is_none(), "cut at {at}");
+            let loaded = cache.load(&trace);
+            assert_eq!(loaded.is_some(), is_fine(at), "byte {at} of {}", whole.len());
+            let Some((saved, fine)) = loaded else {
+                n_other += 1;
+                continue;
+            };
+            n_fine += 1;
+            // What is damaged is never shown: what is in memory represents it, and the next start makes it anew.
+            let news = Arc::<News>::default();
+            let loaded = TileStore::new(&rows(&trace), 1.0, Arc::clone(&news)).with_bins_in_memory(64);
+            loaded.restore(saved, fine);
+            let finest = loaded.finest().unwrap();
+            for tile in 0..=news.known().end_ns >> (finest + TILE_BINS.ilog2()) {
+                for level in [finest, finest + 1, finest + 2] {
+                    loaded.tile(Wanted::whole(level, tile >> (level - finest), 0));
+                }
+            }
+            let notices = news.known().notices;
+            assert!(notices.iter().any(|notice| notice.contains("damaged")), "byte {at}: {notices:?}");
+            assert!(!files[0].exists());
         }
+        assert!(0 < n_fine && 0 < n_other);
         fs::write(&files[0], &whole).unwrap();
         assert!(cache.load(&trace).is_some());
         // Another trace has other tiles; a file of this one that was written again may have other events.

@@ -12,8 +12,8 @@ use ouzel_tiles::{Bin, LocationTiles, Sink, Tiles};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bins that are kept of a stretch: those of a tile, and room for borders between two nanoseconds.
-const N_BINS: u64 = 4 * TILE_BINS as u64;
+/// Bins that are kept of a stretch for each of a tile: there are borders between two nanoseconds.
+const BINS_PER_BIN: u64 = 4;
 
 /// Takes the locations of a stretch, with the call paths of the run.
 struct Stretch {
@@ -28,47 +28,55 @@ impl Sink for Stretch {
     }
 }
 
-/// A tile like [`TileStore::tile`], counted from events; `rows` are the locations of its block.
+/// Tiles like [`TileStore::tile`], counted from events: the one that is wanted and those after it, `n_tiles` in all;
+/// `rows` are the locations of their block. What they take is one pass over their rows, however many they are.
 ///
 /// # Errors
 /// Why the events cannot be read, for people.
-pub(crate) fn tile(
+pub(crate) fn tiles(
     (trace, tiles, store): (&Trace, Tiles, &Arc<TileStore>),
     rows: &[LocationId],
     Wanted { level, tile, parts, known, .. }: Wanted,
+    n_tiles: u64,
     progress: &Progress,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<Vec<u8>>, String> {
     let definitions = trace.definitions();
     let first = tile.saturating_mul(TILE_BINS as u64);
+    let n_bins = n_tiles.saturating_mul(TILE_BINS as u64);
     let tick = |bin: u64| Ticks(u64::try_from(u128::from(bin) << level.min(63)).unwrap_or(u64::MAX));
     let ns = |bin: u64| definitions.clock.ns_from_ticks(tick(bin));
-    let stretch = (ns(first).saturating_sub(1), ns(first.saturating_add(TILE_BINS as u64)).saturating_add(1));
+    let stretch = (ns(first).saturating_sub(1), ns(first.saturating_add(n_bins)).saturating_add(1));
     let ranks: Option<Vec<String>> =
         rows.iter().map(|&id| definitions.location(id).rank.map(|rank| rank.0.to_string())).collect();
     // Locations without a rank are selected with all others.
     let ranks = ranks.and_then(|ranks| ranks.join(",").parse::<RankSet>().ok());
     let filter = Filter { time_ns: Some(stretch), ranks, ..Filter::default() };
     let sink = Arc::new(Stretch { store: Arc::clone(store), rows: Mutex::default() });
-    let tiles = tiles.with_bins(N_BINS).into_sink(Arc::clone(&sink) as Arc<_>);
+    let tiles = tiles.with_bins(n_bins.saturating_mul(BINS_PER_BIN)).into_sink(Arc::clone(&sink) as Arc<_>);
     let options = Options { filter, progress: Some(progress), ..Options::default() };
     trace.ask(tiles, &options).map_err(|error| error.to_string())?;
     let found = sink.rows.lock().unwrap_or_else(PoisonError::into_inner);
-    let bins = rows.iter().take(TILE_ROWS).enumerate().flat_map(|(at, id)| {
-        let is_wanted = known >> at & 1 == 0;
-        let (row, span) = (found.get(id).filter(|_| is_wanted), store.span(*id).filter(|_| is_wanted));
-        (first..first.saturating_add(TILE_BINS as u64)).map(move |at| {
-            let bin = row.map(|row| row.bin(level, at));
-            let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
-            match bin {
-                Some(bin) if bin.call_path().is_some() => Some(bin),
-                // Between calls: the whole run knows that there are some before and after.
-                _ if is_running => {
-                    let shares = bin.map_or_else(Default::default, |bin| bin.shares);
-                    Some(Bin::new(Some(CallPathTree::ROOT), shares))
-                }
-                bin => bin,
+    let bin_of = |row: Option<&LocationTiles>, span: Option<(Ticks, Ticks)>, at: u64| {
+        let bin = row.map(|row| row.bin(level, at));
+        let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
+        match bin {
+            Some(bin) if bin.call_path().is_some() => Some(bin),
+            // Between calls: the whole run knows that there are some before and after.
+            _ if is_running => {
+                let shares = bin.map_or_else(Default::default, |bin| bin.shares);
+                Some(Bin::new(Some(CallPathTree::ROOT), shares))
             }
-        })
-    });
-    Ok(encoded(rows.len().min(TILE_ROWS), TILE_BINS, &bins.collect::<Vec<_>>(), parts))
+            bin => bin,
+        }
+    };
+    let one = |number: u64| {
+        let first = first.saturating_add(number * TILE_BINS as u64);
+        let bins = rows.iter().take(TILE_ROWS).enumerate().flat_map(|(at, id)| {
+            let is_wanted = known >> at & 1 == 0;
+            let (row, span) = (found.get(id).filter(|_| is_wanted), store.span(*id).filter(|_| is_wanted));
+            (first..first.saturating_add(TILE_BINS as u64)).map(move |at| bin_of(row, span, at))
+        });
+        encoded(rows.len().min(TILE_ROWS), 0, &bins.collect::<Vec<_>>(), parts)
+    };
+    Ok((0..n_tiles).map(one).collect())
 }

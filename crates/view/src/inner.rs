@@ -184,7 +184,7 @@ impl Shown {
         let bins = |row: &LocationTiles| -> Vec<Option<Bin>> {
             (first..first + TILE_BINS as u64).map(|at| Some(row.bin(level, at))).collect()
         };
-        encoded(rows.len(), TILE_BINS, &rows.iter().flat_map(bins).collect::<Vec<_>>(), parts)
+        encoded(rows.len(), 0, &rows.iter().flat_map(bins).collect::<Vec<_>>(), parts)
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(crate) struct KeptAnswers {
     most_bytes: usize,
+    /// Held while an answer is computed that is computed alone.
+    alone: Mutex<()>,
     answers: Mutex<Kept>,
 }
 
@@ -21,7 +23,7 @@ struct Kept {
 impl KeptAnswers {
     /// None yet, of at most so many bytes.
     pub fn new(most_bytes: usize) -> Self {
-        KeptAnswers { most_bytes, answers: Mutex::default() }
+        KeptAnswers { most_bytes, alone: Mutex::default(), answers: Mutex::default() }
     }
 
     /// The answer that was given before, or that of `answer`.
@@ -39,6 +41,23 @@ impl KeptAnswers {
         let bytes: Arc<[u8]> = answer()?.into();
         self.lock().put(key, Arc::clone(&bytes), self.most_bytes);
         Ok(bytes)
+    }
+
+    /// The same, one after the other: who asks the same meanwhile gets the answer of the first, and the memory is that of
+    /// one.
+    ///
+    /// # Errors
+    /// What `answer` says.
+    pub fn answer_alone<E>(
+        &self,
+        key: String,
+        answer: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<Arc<[u8]>, E> {
+        if let Some(known) = self.lock().get(&key) {
+            return Ok(known);
+        }
+        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+        self.answer(key, answer)
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {

@@ -67,6 +67,11 @@ impl Rows {
         self
     }
 
+    /// The locations of a block of rows.
+    pub fn of_block(&self, block: usize) -> Vec<LocationId> {
+        self.locations.chunks(TILE_ROWS).nth(block).unwrap_or_default().to_vec()
+    }
+
     /// For each row the first of its rank, if that is another one.
     fn parents(&self, definitions: &Definitions) -> Vec<Option<usize>> {
         let mut first = BTreeMap::new();

@@ -11,8 +11,8 @@ pub(crate) struct Known {
     pub n_done: usize,
     /// All rows.
     pub n_all: usize,
-    /// Of each block of rows, how many are complete: its tiles change when this does.
-    pub n_done_of_blocks: Vec<usize>,
+    /// Of each block of rows, how often one of them changed: its tiles change when this does.
+    pub n_changes_of_blocks: Vec<usize>,
     /// Whether nothing more will come.
     pub is_complete: bool,
     /// Call paths that have a number.
@@ -60,7 +60,7 @@ impl News {
         let Known {
             n_done,
             n_all,
-            n_done_of_blocks,
+            n_changes_of_blocks,
             is_complete,
             n_call_paths,
             end_ns,
@@ -73,7 +73,7 @@ impl News {
             "generation": generation,
             "tiles": {
                 "done": n_done, "total": n_all, "complete": is_complete, "bin0_ns": bin0_ns, "n_levels": n_levels,
-                "blocks": n_done_of_blocks, "finest": finest_of_all,
+                "blocks": n_changes_of_blocks, "finest": finest_of_all,
             },
             "time_ns": [0, end_ns],
             "call_paths_known": n_call_paths,

@@ -16,7 +16,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use ouzel::analyses::semantics::Semantics;
 use ouzel::engine::Progress;
-use ouzel::model::{Filter, LocationId};
+use ouzel::model::Filter;
 use ouzel::{Options, Trace};
 use ouzel_tiles::Tiles;
 use serde_json::{Value, json};
@@ -28,6 +28,9 @@ pub(crate) const MAX_ARROWS: u64 = 2000;
 
 /// Most tiles of one answer: those of a screen come in two or three, which different threads make.
 const MAX_TILES_AT_ONCE: usize = 16;
+
+/// Tiles that are counted from events in one pass: those of a screen, or half of them.
+const COUNTED_TOGETHER: u64 = 8;
 
 /// Most bytes of answers that are kept: some hundred of the usual size.
 const ANSWERS_BYTES: usize = 64 << 20;
@@ -80,7 +83,8 @@ impl Routes {
             let tiles = run.trace().map(|trace| {
                 // Ticks are exact for all whole seconds, and so is their length.
                 let ns_per_tick = 1e9 / trace.definitions().clock.ticks_per_second as f64;
-                Arc::new(TileStore::new(&rows.locations, ns_per_tick, Arc::clone(&news)))
+                let store = TileStore::new(&rows.locations, ns_per_tick, Arc::clone(&news));
+                Arc::new(store.ending_at(trace.definitions().clock.declared_length))
             });
             if tiles.is_none() {
                 news.change(|known| known.is_complete = true);
@@ -199,11 +203,41 @@ impl Routes {
             Ok(None) => Err(None),
             Err(error) => Err(Some(error)),
         };
+        let run = query.text("run");
         let stays = viewed.news.known().is_complete && wanted.known == 0;
         Ok(match stays {
-            true => self.tiles.answer(format!("{:?} {wanted:?}", query.text("run")), made),
+            true if wanted.parts == Parts::Paths && store.is_coarse(wanted.level, wanted.block) => {
+                self.counted_tile(run.as_deref(), viewed, (trace, store), wanted, progress).map_err(Some)
+            }
+            true => self.tiles.answer(format!("{run:?} {wanted:?}"), made),
             false => made().map(Arc::from),
         })
+    }
+
+    /// A tile that is counted from events, with its neighbours: a picture wants several, and each would take a pass.
+    fn counted_tile(
+        &self,
+        run: Option<&str>,
+        viewed: &Viewed,
+        (trace, store): (&Trace, &Arc<TileStore>),
+        wanted: Wanted,
+        progress: &Progress,
+    ) -> Result<Arc<[u8]>, String> {
+        let first = Wanted { tile: wanted.tile / COUNTED_TOGETHER * COUNTED_TOGETHER, ..wanted };
+        let all = self.tiles.answer_alone(format!("{run:?} counted {first:?}"), || {
+            let tiles = exact::tiles(
+                (trace, tiles_of(trace), store),
+                &viewed.rows.of_block(wanted.block),
+                first,
+                COUNTED_TOGETHER,
+                progress,
+            )?;
+            let tiles: Vec<Vec<u8>> = tiles.iter().map(|tile| packed(tile, Compression::fast())).collect();
+            postcard::to_allocvec(&tiles).map_err(|error| error.to_string())
+        })?;
+        let tiles: Vec<Vec<u8>> = postcard::from_bytes(&all).map_err(|error| error.to_string())?;
+        let tile = tiles.into_iter().nth((wanted.tile - first.tile) as usize).unwrap_or_default();
+        Ok(tile.into())
     }
 
     fn messages(&self, query: Query<'_>, progress: &Progress) -> Result<Reply, String> {
@@ -284,9 +318,8 @@ pub(crate) fn tile_of(
     if !viewed.news.known().is_complete || !store.is_coarse(wanted.level, wanted.block) {
         return Ok(store.tile(wanted));
     }
-    let rows: Vec<LocationId> =
-        viewed.rows.locations.chunks(meta::TILE_ROWS).nth(wanted.block).unwrap_or_default().to_vec();
-    exact::tile((trace, tiles_of(trace), store), &rows, wanted, progress).map(Some)
+    let rows = viewed.rows.of_block(wanted.block);
+    exact::tiles((trace, tiles_of(trace), store), &rows, wanted, 1, progress).map(|mut one| one.pop())
 }
 
 /// The tiles of a trace, by the categories of its regions.

@@ -1,25 +1,33 @@
 //! The tiles of a run as far as its pass has come: rows appear when their locations are read.
 //!
 //! Law: a call path keeps its number while the server lives; callers have smaller numbers. A row does not change once
-//! it is there. Levels of many bins are in a file, so that memory does not grow with the events.
+//! it is whole; one whose location takes long is there before, as far as it is read, and marked as unfinished. Levels
+//! of many bins are in a file, so that memory does not grow with the events.
 
 use crate::fine::{FineFile, FineLevel};
 use crate::meta::{TILE_BINS, TILE_ROWS};
-use crate::news::News;
+use crate::news::{Known, News};
 use ouzel::model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks};
 use ouzel_tiles::{Bin, LocationTiles, N_SHARES, Sink};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 /// The number of a bin in which nothing is.
 const NOTHING: u32 = u32::MAX;
+
+/// Bytes before the planes of a tile.
+pub(crate) const TILE_HEADER_BYTES: usize = 16;
 
 /// Memory for the coarse levels of all rows.
 const MEMORY_BYTES: usize = 96 << 20;
 /// Bins of the finest level of a row in memory: fewer are not worth a read, more show nothing on a screen.
 const N_BINS_IN_MEMORY: std::ops::RangeInclusive<usize> = 64..=4096;
+
+/// Unfinished rows are shown when nothing new has come for so long: a page asks no more often.
+const PATIENCE: Duration = Duration::from_millis(150);
 
 /// Which tile, and what of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +66,10 @@ pub(crate) struct TileStore {
     /// Where fine levels are; `None` inside: there is no room for them.
     fine: OnceLock<Option<FineFile>>,
     n_bins_max: usize,
+    /// When a row last changed.
+    changed: Mutex<Instant>,
+    /// The end of the run that the trace declares.
+    declared_end: Option<Ticks>,
     /// Row of each location.
     rows: BTreeMap<LocationId, usize>,
     ns_per_tick: f64,
@@ -69,6 +81,8 @@ struct Inner {
     tree: CallPathTree,
     /// By row.
     tiles: Vec<Option<Row>>,
+    /// Rows that are there in part.
+    unfinished: BTreeSet<usize>,
     /// The last event so far.
     end: Ticks,
 }
@@ -120,20 +134,28 @@ impl TileStore {
         let rows: BTreeMap<LocationId, usize> = rows.iter().enumerate().map(|(row, &id)| (id, row)).collect();
         news.change(|known| {
             known.n_all = rows.len();
-            known.n_done_of_blocks = vec![0; rows.len().div_ceil(TILE_ROWS)];
+            known.n_changes_of_blocks = vec![0; rows.len().div_ceil(TILE_ROWS)];
             known.bin0_ns = ns_per_tick;
             known.n_call_paths = 1;
         });
         let bytes_each = MEMORY_BYTES / (2 * Bin::BYTES * rows.len().max(1));
         let n_bins_max = bytes_each.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
         TileStore {
-            inner: RwLock::new(Inner { tree: CallPathTree::default(), tiles, end: Ticks(0) }),
+            inner: RwLock::new(Inner { tiles, ..Inner::default() }),
             fine: OnceLock::new(),
             n_bins_max,
+            changed: Mutex::new(Instant::now()),
+            declared_end: None,
             rows,
             ns_per_tick,
             news,
         }
+    }
+
+    /// The same of a trace that declares its end. Parts of rows are shown as parts of the whole then.
+    #[must_use]
+    pub fn ending_at(self, declared_end: Option<Ticks>) -> Self {
+        TileStore { declared_end, ..self }
     }
 
     /// Keeps fine levels in `file`, not in a temporary one; has an effect before the first row alone.
@@ -179,7 +201,9 @@ impl TileStore {
                 Some(row) if known >> at & 1 == 0 => self.bins(row, level, first),
                 _ => vec![None; TILE_BINS],
             });
-            encoded(rows.len(), TILE_BINS, &bins.collect::<Vec<_>>(), parts)
+            let unfinished = inner.unfinished.range(first_row..first_row + TILE_ROWS);
+            let unfinished = unfinished.fold(0, |bits, row| bits | 1 << (row - first_row));
+            encoded(rows.len(), unfinished, &bins.collect::<Vec<_>>(), parts)
         })
     }
 
@@ -287,7 +311,8 @@ impl TileStore {
         let end = end.max(last);
         let n_call_paths = tree.len();
         let finest_of_all = tiles.iter().flatten().map(Row::finest).max().unwrap_or(0);
-        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Inner { tree, tiles, end };
+        *self.inner.write().unwrap_or_else(PoisonError::into_inner) =
+            Inner { tree, tiles, unfinished: BTreeSet::new(), end };
         self.news.change(|known| {
             known.n_done = n_rows;
             known.n_call_paths = n_call_paths;
@@ -296,6 +321,21 @@ impl TileStore {
             known.finest_of_all = finest_of_all;
             known.notices = notices;
             known.is_complete = true;
+        });
+    }
+
+    /// Says that a row shows more, of a run until `end`.
+    fn row_changed(&self, row: usize, n_call_paths: usize, end: Ticks, more: impl FnOnce(&mut Known)) {
+        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        let (n_levels, end_ns) = (n_levels(end), self.end_ns(end));
+        self.news.change(|known| {
+            if let Some(of_block) = known.n_changes_of_blocks.get_mut(row / TILE_ROWS) {
+                *of_block += 1;
+            }
+            known.n_call_paths = n_call_paths;
+            known.end_ns = known.end_ns.max(end_ns);
+            known.n_levels = known.n_levels.max(n_levels);
+            more(known);
         });
     }
 
@@ -308,10 +348,13 @@ impl TileStore {
         (end.0 as f64 * self.ns_per_tick).ceil() as u64
     }
 
-    /// The pass is over.
+    /// The pass is over. The end is that of the last event now, whatever the trace declares.
     pub fn complete(&self, notices: Vec<String>) {
+        let end = self.inner.read().unwrap_or_else(PoisonError::into_inner).end;
         self.news.change(|known| {
             known.is_complete = true;
+            known.end_ns = self.end_ns(end);
+            known.n_levels = n_levels(end);
             known.notices.extend(notices);
         });
     }
@@ -322,13 +365,15 @@ pub(crate) fn n_levels(end: Ticks) -> u32 {
     (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1
 }
 
-/// `OZT2`, rows, bins, a plane of each byte of call paths, the lowest first, then a plane of each share, if wanted.
-/// Planes of higher bytes have hardly more than one value: compressed, they take nothing.
-pub(crate) fn encoded(n_rows: usize, n_bins: usize, bins: &[Option<Bin>], parts: Parts) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(8 + bins.len() * (4 + N_SHARES));
-    bytes.extend(b"OZT2");
+/// `OZT3`, rows, bins, a bit of each row that is not finished, the first row in the lowest, a plane of each byte of call
+/// paths, the lowest first, then a plane of each share, if wanted. Planes of higher bytes have hardly more than one
+/// value: compressed, they take nothing.
+pub(crate) fn encoded(n_rows: usize, unfinished: u64, bins: &[Option<Bin>], parts: Parts) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(TILE_HEADER_BYTES + bins.len() * (4 + N_SHARES));
+    bytes.extend(b"OZT3");
     bytes.extend((n_rows as u16).to_le_bytes());
-    bytes.extend((n_bins as u16).to_le_bytes());
+    bytes.extend((TILE_BINS as u16).to_le_bytes());
+    bytes.extend(unfinished.to_le_bytes());
     let path = |bin: &Option<Bin>| bin.and_then(Bin::call_path).map_or(NOTHING, |path| path.0).to_le_bytes();
     for at in 0..size_of::<u32>() {
         bytes.extend(bins.iter().map(|bin| path(bin)[at]));
@@ -350,20 +395,33 @@ impl Sink for TileStore {
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
             inner.tiles[row] = Some(tiles);
+            inner.unfinished.remove(&row);
             inner.end = inner.end.max(end);
             inner.tree.len()
         };
-        let (n_levels, end_ns) = (n_levels(end), self.end_ns(end));
-        self.news.change(|known| {
+        self.row_changed(row, n_call_paths, end, |known| {
             known.n_done += 1;
-            if let Some(of_block) = known.n_done_of_blocks.get_mut(row / TILE_ROWS) {
-                *of_block += 1;
-            }
-            known.n_call_paths = n_call_paths;
-            known.end_ns = known.end_ns.max(end_ns);
-            known.n_levels = known.n_levels.max(n_levels);
             known.finest_of_all = known.finest_of_all.max(finest);
         });
+    }
+
+    fn wants_part(&self) -> bool {
+        PATIENCE < self.changed.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    fn put_part(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
+        let Some(&row) = self.rows.get(&location) else { return };
+        let last = tiles.span().1;
+        let end = self.declared_end.unwrap_or_default().max(last);
+        let coarse = self.renumbered(tiles, paths);
+        let n_call_paths = {
+            let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+            inner.tiles[row] = Some(Row { fine: Vec::new(), coarse });
+            inner.unfinished.insert(row);
+            inner.end = inner.end.max(last);
+            inner.tree.len()
+        };
+        self.row_changed(row, n_call_paths, end, |_| {});
     }
 
     fn reach(&self, last: Ticks) {
@@ -400,9 +458,9 @@ mod tests {
         assert_eq!(paths[0], (-1, -1));
         assert_eq!(store.call_paths(4), []);
         let tile = store.tile(Wanted::whole(1, 0, 0)).unwrap();
-        assert_eq!(tile[..8], *b"OZT2\x02\0\0\x01");
+        assert_eq!(tile[..16], *b"OZT3\x02\0\0\x01\0\0\0\0\0\0\0\0");
         let id = |row: usize, bin: usize| {
-            let at = 8 + row * TILE_BINS + bin;
+            let at = TILE_HEADER_BYTES + row * TILE_BINS + bin;
             u32::from_le_bytes([0, 1, 2, 3].map(|byte| tile[at + byte * 2 * TILE_BINS]))
         };
         // The first row is location 1, in `b` of its own; the second is in `a`, `a/b`, `a`, `a`.
@@ -410,20 +468,44 @@ mod tests {
         assert_eq!((id(0, 0), id(0, 2)), (id(0, 1), NOTHING));
         assert_eq!((id(1, 0), id(1, 4)), (id(1, 3), NOTHING));
         assert_eq!((region(id(1, 1)), paths[id(1, 1) as usize].0), (region(id(0, 0)), i64::from(id(1, 0))));
-        let share = |row: usize, bin: usize| tile[8 + 4 * 2 * TILE_BINS + row * TILE_BINS + bin];
+        let share = |row: usize, bin: usize| tile[TILE_HEADER_BYTES + 4 * 2 * TILE_BINS + row * TILE_BINS + bin];
         assert_eq!((share(0, 1), share(0, 2), share(1, 3)), (255, 0, 255));
-        assert_eq!(tile.len(), 8 + 2 * TILE_BINS * 8);
+        assert_eq!(tile.len(), TILE_HEADER_BYTES + 2 * TILE_BINS * 8);
         let of = |level, block| store.tile(Wanted::whole(level, 0, block));
         assert_eq!((of(1, 1), of(64, 0)), (None, None));
         // Less is the same without shares, and rows that the asker has are nothing.
         let less = Wanted { parts: Parts::Paths, ..Wanted::whole(1, 0, 0) };
-        assert_eq!(store.tile(less).unwrap(), tile[..8 + 2 * TILE_BINS * 4]);
+        assert_eq!(store.tile(less).unwrap(), tile[..TILE_HEADER_BYTES + 2 * TILE_BINS * 4]);
         let second = store.tile(Wanted { known: 1, ..less }).unwrap();
-        let (plane, paths) = (2 * TILE_BINS, &tile[8..]);
+        let (plane, paths) = (2 * TILE_BINS, &tile[TILE_HEADER_BYTES..]);
         for at in 0..4 * plane {
             let expected = if at % plane < TILE_BINS { 0xff } else { paths[at] };
-            assert_eq!(second[8 + at], expected, "{at}");
+            assert_eq!(second[TILE_HEADER_BYTES + at], expected, "{at}");
         }
+    }
+
+    #[test]
+    fn a_location_that_takes_long_is_shown_before_it_is_whole() {
+        let location = LocationId(0);
+        let trace = ToyTrace::new("0: enter a @0, leave @8");
+        let (tree, mut all) = run(&trace, Tiles::new(vec![0; 8].into()));
+        let tiles = all.remove(&location).unwrap();
+        let path = |path: CallPathId| Some((path, tree.parent(path), tree.region(path)?));
+        let paths: Vec<_> = tree.paths().filter_map(path).collect();
+        let news = Arc::<News>::default();
+        let store = TileStore::new(&[location], 1.0, Arc::clone(&news)).ending_at(Some(Ticks(100)));
+        assert!(!store.wants_part());
+        let header = || store.tile(Wanted::whole(0, 0, 0)).unwrap()[8..TILE_HEADER_BYTES].to_vec();
+        store.put_part(location, tiles.clone(), &paths);
+        let known = news.known();
+        assert_eq!((known.n_done, known.end_ns, &known.n_changes_of_blocks[..]), (0, 100, &[1][..]));
+        assert_eq!(header(), 1_u64.to_le_bytes());
+        store.put(location, tiles, &paths);
+        let known = news.known();
+        assert_eq!((known.n_done, known.end_ns, &known.n_changes_of_blocks[..]), (1, 100, &[2][..]));
+        assert_eq!(header(), [0; 8]);
+        store.complete(Vec::new());
+        assert_eq!((news.known().end_ns, news.known().n_levels), (8, 1));
     }
 
     #[cfg(target_os = "linux")]

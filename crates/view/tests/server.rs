@@ -169,10 +169,10 @@ fn the_timeline_is_complete_after_the_pass() {
     let top = meta["tiles"]["n_levels"].as_u64().unwrap() - 1;
     let (head, tile) =
         served.request("GET", &format!("/TOKEN/api/tile?g=9&level={top}&tile=0&block=0"), "", "");
-    assert!(head.contains("immutable") && tile.starts_with(b"OZT2"), "{head}");
+    assert!(head.contains("immutable") && tile.starts_with(b"OZT3"), "{head}");
     let n_bins = n_rows.min(64) * 256;
-    assert_eq!(tile.len(), 8 + n_bins * 4);
-    let id = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| tile[8 + byte * n_bins + at]));
+    assert_eq!(tile.len(), 16 + n_bins * 4);
+    let id = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| tile[16 + byte * n_bins + at]));
     let ids: Vec<u32> = (0..n_bins).map(id).collect();
     assert!(ids.iter().all(|&id| id == u32::MAX || (id as usize) < paths));
     assert!(ids.iter().any(|&id| id != u32::MAX && id != 0));
@@ -185,7 +185,7 @@ fn the_timeline_is_complete_after_the_pass() {
     assert!(head.contains("content-encoding: gzip") && packed.len() < tile.len(), "{head}");
     let (_, with_shares) =
         served.request("GET", &format!("/TOKEN/api/tile?level={top}&tile=0&block=0&shares=1"), "", "");
-    assert!(with_shares.starts_with(&tile) && with_shares.len() == 8 + n_bins * 8);
+    assert!(with_shares.starts_with(&tile) && with_shares.len() == 16 + n_bins * 8);
     assert_eq!(served.status("GET", "/TOKEN/api/tile?level=0&tile=0&block=999", "", ""), 204);
     // Several at once are the same, each compressed by itself; what is not there is empty.
     let (head, parts) = served.request(

@@ -6,11 +6,13 @@ import type { Meta } from "./types.ts";
 export interface Bins {
   n_rows: number;
   n_bins: number;
+  /** A bit for each row that shows a part of what it will show. */
+  unfinished: bigint;
   paths: Uint32Array;
   shares: Uint8Array | null;
 }
 
-const HEADER = 8;
+const HEADER = 16;
 const PLANES = 4;
 /** About 70 kB each, 130 kB with shares. */
 const MAX_TILES = 600;
@@ -19,15 +21,16 @@ const MAX_TILES = 600;
 export function decodeBins(bytes: ArrayBuffer): Bins {
   const view = new DataView(bytes);
   const magic = String.fromCharCode(...new Uint8Array(bytes, 0, Math.min(4, bytes.byteLength)));
-  if (magic !== "OZT2") throw new Error(`a tile begins with ${JSON.stringify(magic)}`);
+  if (magic !== "OZT3") throw new Error(`a tile begins with ${JSON.stringify(magic)}`);
   const n_rows = view.getUint16(4, true);
   const n_bins = view.getUint16(6, true);
+  const unfinished = view.getBigUint64(8, true);
   const n = n_rows * n_bins;
   if (bytes.byteLength !== HEADER + 4 * n && bytes.byteLength !== HEADER + (4 + PLANES) * n) throw new Error(`a tile of ${n_rows} × ${n_bins} has ${bytes.byteLength} bytes`);
   const [a, b, c, d] = [0, 1, 2, 3].map((plane) => new Uint8Array(bytes, HEADER + plane * n, n));
   const paths = new Uint32Array(n);
   for (let i = 0; i < n; i += 1) paths[i] = (a?.[i] ?? 0) + 0x100 * (b?.[i] ?? 0) + 0x10000 * (c?.[i] ?? 0) + 0x1000000 * (d?.[i] ?? 0);
-  return { n_rows, n_bins, paths, shares: bytes.byteLength === HEADER + 4 * n ? null : new Uint8Array(bytes, HEADER + 4 * n, PLANES * n) };
+  return { n_rows, n_bins, unfinished, paths, shares: bytes.byteLength === HEADER + 4 * n ? null : new Uint8Array(bytes, HEADER + 4 * n, PLANES * n) };
 }
 
 interface Held extends TileKey {
@@ -42,7 +45,7 @@ interface Held extends TileKey {
 /** Tiles that arrived and that are under way. What is missing is drawn from the next coarser tile there is. */
 export class TileStore {
   generation = 0;
-  /** Of each block of rows, how many are complete; unknown where nothing changes. */
+  /** Of each block of rows, how often one of them changed; unknown where nothing changes. */
   blocks: number[] | null = null;
   complete = false;
   /** Finer levels are counted from the events once all are read; others stay as they are. */
@@ -162,7 +165,7 @@ export class TileStore {
     const abort = new AbortController();
     held.abort = abort;
     try {
-      // A row does not change once it is there, but where it is refined in the end.
+      // A row does not change once it is whole, but where it is refined in the end.
       const before = held.shares || this.complete ? null : held.bins;
       const part: TilePart = { generation, shares: held.shares, known: before ? knownRows(before) : 0n, slow: this.complete && held.level < this.finest };
       const bytes = await this.source.tile(held, part, abort.signal);
@@ -191,13 +194,13 @@ export class TileStore {
   }
 }
 
-/** The rows that show something, a bit for each. */
-function knownRows({ n_rows, n_bins, paths }: Bins): bigint {
+/** The rows that show something and are whole, a bit for each. */
+function knownRows({ n_rows, n_bins, unfinished, paths }: Bins): bigint {
   let known = 0n;
   for (let row = 0; row < n_rows; row += 1) {
     if (paths.subarray(row * n_bins, (row + 1) * n_bins).some((path) => path !== NOTHING)) known |= 1n << BigInt(row);
   }
-  return known;
+  return known & ~unfinished;
 }
 
 /** What is new, and what was known. */

@@ -39,14 +39,15 @@ test("a root without a region is no part of a call path", () => {
   assert.equal(rooted.ancestor(2, 1), 1);
 });
 
-function bins(rows: number[][], shares: number[] = []): ArrayBuffer {
+function bins(rows: number[][], shares: number[] = [], unfinished = 0n): ArrayBuffer {
   const n = rows.length * (rows[0]?.length ?? 0);
-  const view = new DataView(new ArrayBuffer(8 + (shares.length === 0 ? 4 : 8) * n));
-  [..."OZT2"].forEach((c, i) => view.setUint8(i, c.charCodeAt(0)));
+  const view = new DataView(new ArrayBuffer(16 + (shares.length === 0 ? 4 : 8) * n));
+  [..."OZT3"].forEach((c, i) => view.setUint8(i, c.charCodeAt(0)));
   view.setUint16(4, rows.length, true);
   view.setUint16(6, rows[0]?.length ?? 0, true);
-  rows.flat().forEach((id, i) => [0, 1, 2, 3].forEach((plane) => view.setUint8(8 + plane * n + i, (id >>> (8 * plane)) & 0xff)));
-  shares.forEach((share, i) => view.setUint8(8 + 4 * n + i, share));
+  view.setBigUint64(8, unfinished, true);
+  rows.flat().forEach((id, i) => [0, 1, 2, 3].forEach((plane) => view.setUint8(16 + plane * n + i, (id >>> (8 * plane)) & 0xff)));
+  shares.forEach((share, i) => view.setUint8(16 + 4 * n + i, share));
   return view.buffer;
 }
 
@@ -136,10 +137,33 @@ test("while the trace is read, only new rows are asked for, and shares only when
   assert.deepEqual(store.binAt(2, 0, 0)?.shares, [1, 0, 0, 0, 0]);
 });
 
+test("a row that is not finished is asked for again", async () => {
+  const known: bigint[] = [];
+  let [row, unfinished] = [[1, 1, NOTHING, NOTHING], 1n];
+  const source = {
+    tile: async (_: TileKey, part: TilePart) => {
+      known.push(part.known);
+      return bins([row], [], unfinished);
+    },
+  } as unknown as DataSource;
+  const store = new TileStore(source, META);
+  const key = { level: 2, tile: 0, block: 0 };
+  const look = async (changes: number) => { store.blocks = [changes]; store.want([key]); await new Promise((done) => setImmediate(done)); };
+  await look(1);
+  assert.deepEqual([...(store.get(key)?.paths ?? [])], [1, 1, NOTHING, NOTHING]);
+  [row, unfinished] = [[1, 3, 2, NOTHING], 1n];
+  await look(2);
+  [row, unfinished] = [[1, 3, 2, 2], 0n];
+  await look(3);
+  assert.deepEqual([...(store.get(key)?.paths ?? [])], [1, 3, 2, 2]);
+  await look(4);
+  assert.deepEqual(known, [0n, 0n, 0n, 1n]);
+});
+
 test("automatic depth stops at what holds one per cent", () => {
   const ids = new Uint32Array(1000).fill(3);
   ids.fill(2, 0, 5);
-  const significance = new Significance(paths, [{ n_rows: 1, n_bins: 1000, paths: ids, shares: null }]);
+  const significance = new Significance(paths, [{ n_rows: 1, unfinished: 0n, n_bins: 1000, paths: ids, shares: null }]);
   assert.equal(displayed(3, "auto", paths, significance), 3);
   assert.equal(displayed(2, "auto", paths, significance), 1);
   assert.equal(displayed(2, 1, paths, significance), 0);
