@@ -274,37 +274,38 @@ impl Gathering<'_> {
         self.add_likely_edges(&shortest);
     }
 
-    /// Decides which sends are taken to have waited where dependencies are asked for: those that must have, and all
-    /// from the length on at which one did so by all appearances. It was left sooner after the receive was posted than
-    /// it had been entered before, nothing else is known to have held it, and no message of its length was buffered.
+    /// Decides which sends are taken to have waited where dependencies are asked for: those that must have, those that
+    /// did so by all appearances, and all from the length on at which one did so and no message was buffered. A send
+    /// seems to have waited if its call was left sooner after the receive was posted than it had been entered before, and
+    /// nothing else is known to have held it.
     fn add_likely_edges(&mut self, shortest: &FxHashMap<(LocationId, LocationId), u64>) {
         let possible = std::mem::take(&mut self.possible_edges);
         let call = |edge: &MessageEdge| (edge.need.location, edge.need.place);
-        let most_buffered = self.buffered.values().max().copied();
-        let seems_to_wait = |MessageEdge { post, need, bytes }: &MessageEdge| {
-            most_buffered.is_none_or(|most| most < *bytes)
-                && need.leave.since(post.at) < post.at.since(need.at)
+        let is_near = |MessageEdge { post, need, .. }: &MessageEdge| {
+            need.leave.since(post.at) < post.at.since(need.at)
         };
         let waiting = possible.iter().filter(|it| it.may_have_waited);
-        let waiting = waiting.filter_map(|it| self.possible_edge(it)).filter(seems_to_wait);
-        let waiting: Vec<MessageEdge> = waiting.collect();
+        let waiting: Vec<MessageEdge> =
+            waiting.filter_map(|it| self.possible_edge(it)).filter(is_near).collect();
         let mut held: FxHashMap<(LocationId, Place), Ticks> =
             waiting.iter().map(|edge| (call(edge), Ticks(0))).collect();
         for edge in self.result.edges.iter().filter(|_| !waiting.is_empty()) {
             held.entry(call(edge)).and_modify(|until| *until = edge.post.at.max(*until));
         }
         let is_held = |edge: &MessageEdge| held.get(&call(edge)).is_some_and(|until| edge.post.at <= *until);
-        let least = waiting.iter().filter(|edge| !is_held(edge)).map(|edge| edge.bytes).min();
+        let most_buffered = self.buffered.values().max().copied();
+        let lengths = waiting.iter().filter(|edge| !is_held(edge)).map(|edge| edge.bytes);
+        let least = lengths.filter(|&bytes| most_buffered.is_none_or(|most| most < bytes)).min();
         for it in possible {
             let between = || (self.end(it.send).location, self.end(it.receive).location);
             let must_wait =
                 !shortest.is_empty() && shortest.get(&between()).is_some_and(|&shortest| shortest < it.bytes);
-            let is_needed = must_wait || least.is_some_and(|least| least <= it.bytes);
-            if !is_needed && !it.may_have_waited {
+            let is_long = must_wait || least.is_some_and(|least| least <= it.bytes);
+            if !is_long && !it.may_have_waited {
                 continue;
             }
             let Some(edge) = self.possible_edge(&it) else { continue };
-            if is_needed {
+            if is_long || (is_near(&edge) && !is_held(&edge)) {
                 self.result.edges.push(edge);
                 self.result.n_likely += u64::from(!must_wait && it.may_have_waited);
             } else {
