@@ -16,7 +16,7 @@
 
 use crate::fine::FineFile;
 use crate::private;
-use crate::store::Saved;
+use crate::store::{Saved, TileStore};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -95,14 +95,10 @@ impl TileCache {
     ///
     /// # Errors
     /// If the file cannot be written: the disk may be full.
-    pub fn keep(
-        &self,
-        trace: &Trace,
-        saved: &Saved,
-        (mut unfinished, fine): (Unfinished, &FineFile),
-    ) -> io::Result<()> {
-        let index = GzEncoder::new(Vec::new(), Compression::fast());
-        let index = postcard::to_io(saved, index).map_err(io::Error::other)?.finish()?;
+    pub fn keep(&self, trace: &Trace, store: &TileStore, mut unfinished: Unfinished) -> io::Result<()> {
+        // Without a row, nothing was begun.
+        let Some(fine) = store.fine() else { return Ok(()) };
+        let index = store.save(GzEncoder::new(Vec::new(), Compression::fast()))?.finish()?;
         let place = fine.append_bytes(&index)?;
         let (key, checksum) = (key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
         fine.begin_with(&[&MAGIC[..], &key, &checksum, &place.to_le_bytes()].concat())?;
@@ -179,7 +175,7 @@ mod tests {
     use crate::meta::TILE_BINS;
     use crate::news::News;
     use crate::routes::make_tiles;
-    use crate::store::{TILE_HEADER_BYTES, TileStore, Wanted};
+    use crate::store::{TILE_HEADER_BYTES, Wanted};
     use ouzel::model::{Filter, LocationId};
     use std::sync::Arc;
 
@@ -234,7 +230,7 @@ mod tests {
         let made = store(&trace);
         made.keep_fine_in(fine);
         assert!(make_tiles(&trace, &made, &Filter::default()));
-        cache.keep(&trace, &made.saved(), (unfinished, made.fine().unwrap())).unwrap();
+        cache.keep(&trace, &made, unfinished).unwrap();
         let loaded = store(&trace);
         let (saved, fine) = cache.load(&trace).unwrap();
         loaded.restore(saved, fine);

@@ -343,10 +343,7 @@ fn show(trace: &Trace, store: &Arc<TileStore>, cache: Option<&TileCache>) {
         unfinished
     });
     if make_tiles(trace, store, &Filter::default()) {
-        let kept = begun.and_then(|unfinished| match store.fine() {
-            Some(fine) => cache.keep(trace, &store.saved(), (unfinished, fine)),
-            None => Ok(()),
-        });
+        let kept = begun.and_then(|unfinished| cache.keep(trace, store, unfinished));
         if let Err(error) = kept {
             store.tell(format!("the timeline is not kept for the next start: {error}"));
         }

@@ -102,8 +102,17 @@ impl Row {
     }
 }
 
+/// [`Saved`] in the memory of a store: a copy would be most of the server's.
+#[derive(Serialize)]
+struct Borrowed<'a> {
+    tree: &'a CallPathTree,
+    tiles: &'a [Option<Row>],
+    end: Ticks,
+    notices: &'a [String],
+}
+
 /// Everything that a complete pass made, but for what is in the file of fine levels.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(crate) struct Saved {
     tree: CallPathTree,
     tiles: Vec<Option<Row>>,
@@ -295,11 +304,15 @@ impl TileStore {
         tiles
     }
 
-    /// What the pass made, to be kept.
-    pub fn saved(&self) -> Saved {
+    /// Writes what the pass made, as [`Saved`] is read.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn save<W: io::Write>(&self, writer: W) -> io::Result<W> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
         let notices = self.news.known().notices;
-        Saved { tree: inner.tree.clone(), tiles: inner.tiles.clone(), end: inner.end, notices }
+        let saved = Borrowed { tree: &inner.tree, tiles: &inner.tiles, end: inner.end, notices: &notices };
+        postcard::to_io(&saved, writer).map_err(io::Error::other)
     }
 
     /// Shows what an earlier pass made, all at once.
