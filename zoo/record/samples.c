@@ -2,6 +2,7 @@
  *   split N      main calls heavy and light N times; heavy does 7 of 10 parts of the work
  *   threads N    the same in N threads at the same time
  *   sequence N   N threads, one after the other
+ *   stack N      as split, with a stack for signals of 8 KiB, behind which nothing may be written
  *   deep N       a function that calls itself N times, then works
  *   signals N    the program has a handler for the signal of samples, and raises it N times
  *   nap N, tail N, blocked N   main calls a function N times that sleeps, ends with a call that sleeps, or is blocked unseen
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -118,6 +120,15 @@ int main(int argc, char **argv)
                 return 1;
             pthread_join(thread, NULL);
         }
+    } else if (strcmp(what, "stack") == 0) {
+        char *all = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *top = all + (1 << 20) - 8192;
+        if (all == MAP_FAILED || mprotect(top, 8192, PROT_READ | PROT_WRITE) != 0)
+            return 1;
+        stack_t small = {.ss_sp = top, .ss_size = 8192};
+        if (sigaltstack(&small, NULL) != 0)
+            return 2;
+        split(n);
     } else if (strcmp(what, "deep") == 0) {
         printf("%ld\n", deep(n));
     } else if (strcmp(what, "signals") == 0) {

@@ -90,6 +90,27 @@ fn the_environment_can_be_evaluated() {
     assert_eq!(PathBuf::from(String::from_utf8(shell.stdout).expect("text")), target);
 }
 
+/// A job script: the variables are still there when the archive is made.
+#[test]
+fn what_makes_the_archive_is_not_recorded() {
+    if !has_programs(&["gcc"]) {
+        return;
+    }
+    let scratch = Scratch::new("record-script");
+    let (program, target) = (scratch.0.join("samples"), scratch.0.join("run"));
+    recorder(&program, &target);
+    let ouzel = text(Path::new(command().get_program())).to_owned();
+    let script = format!(
+        "eval \"$('{ouzel}' record --env --sample 2000 -o '{0}')\"; '{1}' split 60000; '{ouzel}' record --finish '{0}'",
+        text(&target),
+        text(&program)
+    );
+    let shell = Command::new("bash").args(["-c", &script]).output().expect("a shell");
+    assert!(shell.status.success(), "{shell:?}");
+    let profile = ran(&["profile", text(&target), "--format", "csv", "--top", "0"]).out;
+    assert!(profile.contains("heavy") && !profile.contains("ouzel"), "{profile}");
+}
+
 /// A program of the zoo, built with nothing of the zoo's tracer, recorded under Open MPI.
 fn recorded(scratch: &Scratch, sources: &[&str], n_ranks: u32, words: &[&str]) -> Option<(PathBuf, Output)> {
     if !has_programs(&["mpicc.openmpi", "mpirun.openmpi", "timeout"]) {

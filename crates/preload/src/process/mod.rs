@@ -108,9 +108,13 @@ pub struct Process {
     pub paths: Option<ProcessPaths>,
 }
 
-/// Reads the environment. Without a directory, nothing is recorded.
+/// Reads the environment. Without a directory, nothing is recorded, nor is the program that makes the archive: in a job
+/// script it has the variables, too, and takes away the files that its own recording would write to.
 pub fn load() {
     let Some(directory) = env::var_os(settings::DIRECTORY).filter(|value| !value.is_empty()) else { return };
+    if fs::read("/proc/self/cmdline").is_ok_and(|words| is_ouzel_record(&words)) {
+        return;
+    }
     let is_off = |name: &str| env::var_os(name).is_some_and(|value| value == "off");
     fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
         env::var(name).ok().and_then(|text| text.parse().ok())
@@ -145,6 +149,13 @@ pub fn load() {
             get();
         }
     }
+}
+
+/// Whether a command line, with a zero byte behind each word, is `ouzel record …`, by itself or as a script of Python.
+fn is_ouzel_record(words: &[u8]) -> bool {
+    let words: Vec<&[u8]> = words.split(|byte| *byte == 0).take(3).collect();
+    let is_ouzel = |word: &[u8]| word.rsplit(|byte| *byte == b'/').next() == Some(b"ouzel");
+    words.windows(2).any(|pair| is_ouzel(pair[0]) && pair[1] == b"record")
 }
 
 /// What the clock of events showed when the program was started; its time is given in nanoseconds since 1970.

@@ -124,6 +124,16 @@ fn deep_recursion_is_walked_to_its_end() {
 }
 
 #[test]
+fn a_small_stack_for_signals_is_the_programs_own() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("samples.c", "samples", &["-O2"]);
+    let output = shop.run(&program, "run", &["stack", "60000"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    shop.finish("run");
+    check_split(&Sampled::read(&shop.path("run")), "stack");
+}
+
+#[test]
 fn the_programs_own_signals_reach_it() {
     let Some(shop) = Workshop::open() else { return };
     let program = shop.compile("samples.c", "samples", &["-O2"]);

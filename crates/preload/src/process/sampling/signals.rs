@@ -23,7 +23,7 @@ pub fn install() -> bool {
     // SAFETY: as above.
     let mut programs: libc::sigaction = unsafe { std::mem::zeroed() };
     own.sa_sigaction = on_signal as *const () as usize;
-    own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    own.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | on_which_stack();
     // SAFETY: both point to locals.
     let result = unsafe { real_sigaction(SIGNAL, &raw const own, &raw mut programs) };
     if result == 0 {
@@ -31,6 +31,15 @@ pub fn install() -> bool {
         IS_INSTALLED.store(true, Ordering::Release);
     }
     result == 0
+}
+
+/// The thread's own stack: a program's stack for signals may have 8 KiB, as in Rust, of which the kernel takes up to half,
+/// and a walk of the stack needs more. Go is the exception: its threads run on stacks of a few KiB, and theirs for signals
+/// are large.
+fn on_which_stack() -> c_int {
+    // SAFETY: the name ends with a zero byte.
+    let of_go = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"crosscall2".as_ptr()) };
+    if of_go.is_null() { 0 } else { libc::SA_ONSTACK }
 }
 
 fn keep(action: &libc::sigaction) {
