@@ -23,7 +23,12 @@ pub trait Sink: Send + Sync {
 
     /// Coarse levels of a location as far as it is read, and its call paths so far, as in [`put`](Sink::put), which
     /// follows. By default nothing happens.
-    fn put_part(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
+    fn put_part(
+        &self,
+        location: LocationId,
+        tiles: LocationTiles,
+        paths: &[(CallPathId, CallPathId, RegionId)],
+    ) {
         let _ = (location, tiles, paths);
     }
 

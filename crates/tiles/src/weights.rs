@@ -88,7 +88,8 @@ impl Weights {
             return self.shares.map(|ticks| ((ticks * 255 + half) >> log2).min(255) as u8);
         }
         let half = 1_u128.checked_shl(log2).unwrap_or(u128::MAX) / 2;
-        let share = |ticks: u64| (u128::from(ticks) * 255).saturating_add(half).checked_shr(log2).unwrap_or(0);
+        let share =
+            |ticks: u64| (u128::from(ticks) * 255).saturating_add(half).checked_shr(log2).unwrap_or(0);
         self.shares.map(|ticks| share(ticks).min(255) as u8)
     }
 

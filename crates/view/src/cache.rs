@@ -23,7 +23,7 @@ use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
@@ -98,7 +98,9 @@ impl TileCache {
     pub fn keep(&self, trace: &Trace, store: &TileStore, mut unfinished: Unfinished) -> io::Result<()> {
         // Without a row, nothing was begun.
         let Some(fine) = store.fine() else { return Ok(()) };
-        let index = store.save(GzEncoder::new(Vec::new(), Compression::fast()))?.finish()?;
+        // Numbers come one by one.
+        let packed = BufWriter::with_capacity(1 << 16, GzEncoder::new(Vec::new(), Compression::fast()));
+        let index = store.save(packed)?.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         let place = fine.append_bytes(&index)?;
         let (key, checksum) = (key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
         fine.begin_with(&[&MAGIC[..], &key, &checksum, &place.to_le_bytes()].concat())?;

@@ -196,7 +196,8 @@ mod tests {
     fn damage_is_an_error_where_it_is_and_the_kept_file_goes() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("kept");
-        let options = || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
+        let options =
+            || File::options().read(true).write(true).create(true).truncate(false).open(&path).unwrap();
         let n = 3 * BINS_PER_HASH + 5;
         let whole = Level { first: 7, bins: (0..n).map(|at| Bin::new(None, [at as u8, 1, 2, 3])).collect() };
         let level = FineFile::new(options(), 0).append(2, &whole).unwrap();

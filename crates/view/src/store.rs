@@ -102,15 +102,6 @@ impl Row {
     }
 }
 
-/// [`Saved`] in the memory of a store: a copy would be most of the server's.
-#[derive(Serialize)]
-struct Borrowed<'a> {
-    tree: &'a CallPathTree,
-    tiles: &'a [Option<Row>],
-    end: Ticks,
-    notices: &'a [String],
-}
-
 /// Everything that a complete pass made, but for what is in the file of fine levels.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Saved {
@@ -304,15 +295,25 @@ impl TileStore {
         tiles
     }
 
-    /// Writes what the pass made, as [`Saved`] is read.
+    /// Writes what the pass made, as [`Saved`] is read. Rows are copied block by block: all at once would be most of the
+    /// server's memory, and nobody else could have a tile until all were written.
     ///
     /// # Errors
     /// If it cannot be written.
     pub fn save<W: io::Write>(&self, writer: W) -> io::Result<W> {
-        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        let notices = self.news.known().notices;
-        let saved = Borrowed { tree: &inner.tree, tiles: &inner.tiles, end: inner.end, notices: &notices };
-        postcard::to_io(&saved, writer).map_err(io::Error::other)
+        let inner = || self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let (tree, n_rows, end) = {
+            let inner = inner();
+            (inner.tree.clone(), inner.tiles.len(), inner.end)
+        };
+        let mut writer = append(&n_rows, append(&tree, writer)?)?;
+        for first in (0..n_rows).step_by(TILE_ROWS) {
+            let block = inner().tiles[first..n_rows.min(first + TILE_ROWS)].to_vec();
+            for row in &block {
+                writer = append(row, writer)?;
+            }
+        }
+        append(&self.news.known().notices, append(&end, writer)?)
     }
 
     /// Shows what an earlier pass made, all at once.
@@ -373,6 +374,11 @@ impl TileStore {
     }
 }
 
+/// Fields of a struct, and a vector's length and elements, follow each other without anything between them.
+fn append<W: io::Write>(value: &impl Serialize, writer: W) -> io::Result<W> {
+    postcard::to_io(value, writer).map_err(io::Error::other)
+}
+
 /// Levels of a run until `end`: the coarsest is one tile.
 pub(crate) fn n_levels(end: Ticks) -> u32 {
     (0..63).find(|level| end.0 >> level < TILE_BINS as u64).unwrap_or(63) + 1
@@ -422,7 +428,12 @@ impl Sink for TileStore {
         PATIENCE < self.changed.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
     }
 
-    fn put_part(&self, location: LocationId, tiles: LocationTiles, paths: &[(CallPathId, CallPathId, RegionId)]) {
+    fn put_part(
+        &self,
+        location: LocationId,
+        tiles: LocationTiles,
+        paths: &[(CallPathId, CallPathId, RegionId)],
+    ) {
         let Some(&row) = self.rows.get(&location) else { return };
         let last = tiles.span().1;
         let end = self.declared_end.unwrap_or_default().max(last);
@@ -481,7 +492,8 @@ mod tests {
         assert_eq!((id(0, 0), id(0, 2)), (id(0, 1), NOTHING));
         assert_eq!((id(1, 0), id(1, 4)), (id(1, 3), NOTHING));
         assert_eq!((region(id(1, 1)), paths[id(1, 1) as usize].0), (region(id(0, 0)), i64::from(id(1, 0))));
-        let share = |row: usize, bin: usize| tile[TILE_HEADER_BYTES + 4 * 2 * TILE_BINS + row * TILE_BINS + bin];
+        let share =
+            |row: usize, bin: usize| tile[TILE_HEADER_BYTES + 4 * 2 * TILE_BINS + row * TILE_BINS + bin];
         assert_eq!((share(0, 1), share(0, 2), share(1, 3)), (255, 0, 255));
         assert_eq!(tile.len(), TILE_HEADER_BYTES + 2 * TILE_BINS * 8);
         let of = |level, block| store.tile(Wanted::whole(level, 0, block));

@@ -281,9 +281,8 @@ impl Gathering<'_> {
     fn add_likely_edges(&mut self, shortest: &FxHashMap<(LocationId, LocationId), u64>) {
         let possible = std::mem::take(&mut self.possible_edges);
         let call = |edge: &MessageEdge| (edge.need.location, edge.need.place);
-        let is_near = |MessageEdge { post, need, .. }: &MessageEdge| {
-            need.leave.since(post.at) < post.at.since(need.at)
-        };
+        let is_near =
+            |MessageEdge { post, need, .. }: &MessageEdge| need.leave.since(post.at) < post.at.since(need.at);
         let waiting = possible.iter().filter(|it| it.may_have_waited);
         let waiting: Vec<MessageEdge> =
             waiting.filter_map(|it| self.possible_edge(it)).filter(is_near).collect();

@@ -111,7 +111,7 @@ function drawLabels(context: CanvasRenderingContext2D, view: TimelineView, inks:
   context.beginPath();
   context.rect(0, top, GUTTER, height - top);
   context.clip();
-  for (const row of view.rows) {
+  for (const row of view.visible()) {
     const middle = top + row.y - view.scroll.peek() + row.height / 2;
     // The label of a thin first row has its place below the ruler, not in it.
     const y = top <= middle ? Math.max(top + 7, middle) : middle;
@@ -143,7 +143,7 @@ function drawDimmed(context: CanvasRenderingContext2D, view: TimelineView, inks:
   if (ranks === null) return;
   context.fillStyle = inks.ground;
   context.globalAlpha = 0.72;
-  for (const row of view.rows) {
+  for (const row of view.visible()) {
     const rank = view.store.meta.locations[row.row]?.rank;
     if (rank !== null && rank !== undefined && ranks.has(rank)) continue;
     context.fillRect(GUTTER, top + row.y - view.scroll.peek(), width - GUTTER, row.height);
@@ -152,9 +152,13 @@ function drawDimmed(context: CanvasRenderingContext2D, view: TimelineView, inks:
 }
 
 function drawFlow(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number): void {
-  const middle = new Map(view.rows.map((row) => [row.row, top + row.y + row.height / 2 - view.scroll.peek()]));
+  const scroll = view.scroll.peek();
+  const middle = (at: number): number | undefined => {
+    const row = view.places.get(at);
+    return row && top + row.y + row.height / 2 - scroll;
+  };
   const line = (fromRow: number, from: number, toRow: number, to: number) => {
-    const [y1, y2] = [middle.get(fromRow), middle.get(toRow)];
+    const [y1, y2] = [middle(fromRow), middle(toRow)];
     if (y1 === undefined || y2 === undefined) return;
     context.moveTo(GUTTER + view.xOf(from), y1);
     context.lineTo(GUTTER + view.xOf(to), y2);
@@ -181,10 +185,10 @@ function drawFlow(context: CanvasRenderingContext2D, view: TimelineView, marks: 
 }
 
 /** Each collective as the area from the arrivals of its members to their ends; a dot is at the last arrival. */
-function drawCollectives(context: CanvasRenderingContext2D, view: TimelineView, collectives: Collective[], inks: Inks, middle: Map<number, number>): void {
+function drawCollectives(context: CanvasRenderingContext2D, view: TimelineView, collectives: Collective[], inks: Inks, middle: (row: number) => number | undefined): void {
   for (const { members } of collectives) {
     const drawn = members.flatMap(([row, from, to]) => {
-      const y = middle.get(row);
+      const y = middle(row);
       return y === undefined ? [] : [{ y, from: GUTTER + view.xOf(from), to: GUTTER + view.xOf(to) }];
     }).sort((a, b) => a.y - b.y);
     const last = drawn.reduce<{ y: number; from: number } | null>((late, each) => (late === null || late.from < each.from ? each : late), null);
@@ -212,7 +216,7 @@ function critical(marks: Marks, line: (row: number, from: number, other: number,
 
 /** Waits as frames; a line leads from the end of each to who was late. Those of less than a pixel are left out. */
 function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number): void {
-  const rows = new Map(view.rows.map((row) => [row.row, row]));
+  const rows = view.places;
   const y = (row: { y: number }) => top + row.y - view.scroll.peek();
   for (const wait of marks.waits) {
     const row = rows.get(wait.row);
@@ -240,7 +244,7 @@ function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks:
 
 /** Markers of the whole run from top to bottom, those of a row in it: a line with a flag, and a bar over the stretch that they are about. */
 function drawMarkers(context: CanvasRenderingContext2D, view: TimelineView, inks: Inks, top: number, height: number): void {
-  const rows = new Map(view.rows.map((row) => [row.row, row]));
+  const rows = view.places;
   // Of those that share a pixel, the first.
   const drawnTo = new Map<number | null, number>();
   for (const { time_ns, row } of view.store.meta.markers ?? []) {

@@ -6,6 +6,7 @@ import { formatRanks } from "../ranks.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import type { Range } from "../state/state.ts";
 import { drawOverlay, GUTTER, ITERATIONS, markersAt, NO_MARKS, RULER, type Marks, type Wait } from "./overlay.ts";
+import { rowsWithin } from "./rows.ts";
 import { TimelineView } from "./view.ts";
 import { Flame } from "./flame.tsx";
 import { Second } from "./second.tsx";
@@ -201,7 +202,7 @@ class Hands {
 
   private ranks(a: number, b: number): string | null {
     const [top, bottom] = [Math.min(a, b) - TOP + this.view.scroll.value, Math.max(a, b) - TOP + this.view.scroll.value];
-    const rows = this.view.rows.filter((row) => top < row.y + row.height && row.y < bottom);
+    const rows = rowsWithin(this.view.rows, top, bottom);
     const ranks = rows.map((row) => this.view.store.meta.locations[row.row]?.rank).filter((rank) => typeof rank === "number");
     return ranks.length === 0 ? null : formatRanks(ranks);
   }

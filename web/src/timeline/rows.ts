@@ -79,6 +79,21 @@ export function rowAt(rows: readonly DisplayRow[], y: number): DisplayRow | null
   return row && y < row.y + row.height ? row : null;
 }
 
+/** The rows that have a part between two heights; rows follow each other. */
+export function rowsWithin(rows: readonly DisplayRow[], top: number, bottom: number): DisplayRow[] {
+  const firstWhere = (is: (row: DisplayRow) => boolean): number => {
+    let [low, high] = [0, rows.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      const row = rows[middle];
+      if (row && is(row)) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  return rows.slice(firstWhere((row) => top < row.y + row.height), firstWhere((row) => bottom <= row.y));
+}
+
 export function heightOf(rows: readonly DisplayRow[]): number {
   const last = rows[rows.length - 1];
   return last ? last.y + last.height : 0;

@@ -10,7 +10,7 @@ import { sleep } from "../state/store.ts";
 import { Colours, displayed, paletteOf, Significance } from "./colours.ts";
 import { assemble, tilesOf, windowOf, type Window } from "./image.ts";
 import { NO_ROW, painterFor, type Image, type Painter } from "./painter.ts";
-import { heightOf, layRows, rowAt, type DisplayRow } from "./rows.ts";
+import { heightOf, layRows, rowAt, rowsWithin, type DisplayRow } from "./rows.ts";
 
 /** What a pixel shows, with its extent. */
 export interface Pixel {
@@ -32,6 +32,8 @@ interface Exact {
 /** The picture of rows over time. It draws at most once a frame, and only what has changed. */
 export class TimelineView {
   rows: DisplayRow[] = [];
+  /** The same, by the rows of the trace. */
+  places: ReadonlyMap<number, DisplayRow> = new Map();
   significance: Significance | null = null;
   private significanceLevel = Infinity;
   colours: Colours | null = null;
@@ -173,13 +175,15 @@ export class TimelineView {
     if (of.some((each, i) => each !== this.laid[i])) {
       this.laid = of;
       this.rows = layRows(meta, state, this.store.ranks, this.open.value, this.height, this.byMetric.value, this.clusters.value);
+      this.places = new Map(this.rows.map((row) => [row.row, row]));
     }
     if (this.maxScroll < this.scroll.peek()) this.scroll.value = this.maxScroll;
   }
 
-  private visible(): DisplayRow[] {
+  /** The rows in view. With 100,000 rows, looking at each takes longer than a frame. */
+  visible(): DisplayRow[] {
     const top = this.scroll.peek();
-    return this.rows.filter((row) => top < row.y + row.height && row.y < top + this.height);
+    return rowsWithin(this.rows, top, top + this.height);
   }
 
   private prepareImage(): void {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { canonical, EmbeddedSource } from "../../src/data/embedded.ts";
 import { bytes, duration, exactNs, instant, quantity, ticks } from "../../src/format.ts";
-import { layRows, rowAt } from "../../src/timeline/rows.ts";
+import { layRows, rowAt, rowsWithin } from "../../src/timeline/rows.ts";
 import { INITIAL } from "../../src/state/state.ts";
 import type { Meta } from "../../src/data/types.ts";
 
@@ -33,6 +33,9 @@ test("bands of clusters grow with the logarithm of their size", () => {
   assert.deepEqual(open.map((row) => row.row), [0, 1, 2, 3, 4]);
   assert.equal(rowAt(rows, three)?.row, 3);
   assert.equal(rowAt(rows, 1e6), null);
+  for (const [top, bottom] of [[0, 1], [three, three], [three - 1, three + 1], [-5, 1e6], [1e6, 2e6], [-9, -1]] as const) {
+    assert.deepEqual(rowsWithin(rows, top, bottom), rows.filter((row) => top < row.y + row.height && row.y < bottom), `${top} to ${bottom}`);
+  }
 });
 
 test("marked ranks alone, and an order by a metric", () => {

@@ -382,7 +382,9 @@ impl PhaseGroup {
                 call_path,
                 role: role_of(&cx.definitions.region(region).name),
             }),
-            in_anchor: entry.in_anchors.map(|spread| Stat::new(&spread, locations.len() as u32, locations.len())),
+            in_anchor: entry
+                .in_anchors
+                .map(|spread| Stat::new(&spread, locations.len() as u32, locations.len())),
             start: entry.start,
             end: entry.end,
             last_enter: if entry.anchor.is_some() { entry.last_enter } else { entry.end },
