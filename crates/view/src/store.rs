@@ -144,7 +144,7 @@ impl TileStore {
             inner: RwLock::new(Inner { tiles, ..Inner::default() }),
             fine: OnceLock::new(),
             n_bins_max,
-            changed: Mutex::new(Instant::now()),
+            changed: Mutex::new(now()),
             declared_end: None,
             rows,
             ns_per_tick,
@@ -340,7 +340,7 @@ impl TileStore {
 
     /// Says that a row shows more, of a run until `end`.
     fn row_changed(&self, row: usize, n_call_paths: usize, end: Ticks, more: impl FnOnce(&mut Known)) {
-        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.changed.lock().unwrap_or_else(PoisonError::into_inner) = now();
         let (n_levels, end_ns) = (n_levels(end), self.end_ns(end));
         self.news.change(|known| {
             if let Some(of_block) = known.n_changes_of_blocks.get_mut(row / TILE_ROWS) {
@@ -372,6 +372,11 @@ impl TileStore {
             known.notices.extend(notices);
         });
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "when something is shown is no result")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 /// Fields of a struct, and a vector's length and elements, follow each other without anything between them.
