@@ -27,6 +27,12 @@ fn check_split(sampled: &Sampled, what: &str) {
     assert!(sampled.paths.len() < n + n / 5 + 100, "{what}: {n} of {} samples", sampled.paths.len());
 }
 
+/// The line of the program's source with this text.
+fn line_of(text: &str) -> u32 {
+    let source = std::fs::read_to_string(workspace_root().join("zoo/record/samples.c")).expect("the source");
+    source.lines().zip(1..).find(|(line, _)| line.contains(text)).expect("the line").1
+}
+
 #[test]
 fn shares_are_those_of_the_program() {
     let Some(shop) = Workshop::open() else { return };
@@ -43,7 +49,8 @@ fn shares_are_those_of_the_program() {
     };
     let paths: Vec<_> = sampled.paths.iter().filter(is_inlined).collect();
     assert!(sampled.n_through("heavy") / 2 < paths.len(), "{} of {:?}", paths.len(), sampled.paths.last());
-    assert!(paths.iter().all(|path| path[3].1 == Some(37)), "the line of the inlined call");
+    let line = line_of("sink = inner(7 * n, 1);");
+    assert!(paths.iter().all(|path| path[3].1 == Some(line)), "the line of the inlined call");
 }
 
 #[test]
@@ -103,9 +110,8 @@ fn functions_that_end_with_a_call_are_on_its_path() {
         path.iter().map(|(name, _)| name.as_str()).eq(["samples", "main", "rest"])
     };
     let lines: BTreeSet<_> = sampled.paths.iter().filter(is_rest).map(|path| path[2].1).collect();
-    let source = std::fs::read_to_string(workspace_root().join("zoo/record/samples.c")).expect("the source");
-    let jump = source.lines().zip(1u32..).find(|(line, _)| line.contains("return usleep(1000);"));
-    assert!(lines.contains(&jump.map(|(_, line)| line)), "{lines:?} of {:?}", sampled.paths);
+    let jump = line_of("return usleep(1000);");
+    assert!(lines.contains(&Some(jump)), "{lines:?} of {:?}", sampled.paths);
     // The calls were made by no other function.
     assert!(!sampled.paths.iter().any(|path| path.len() == 2 && path[1].0 == "main"), "{:?}", sampled.paths);
 }
