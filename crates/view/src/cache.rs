@@ -96,7 +96,7 @@ impl TileCache {
     /// # Errors
     /// If the file cannot be written: the disk may be full.
     pub fn keep(&self, trace: &Trace, store: &TileStore, mut unfinished: Unfinished) -> io::Result<()> {
-        // Without a row, nothing was begun.
+        // There was no room for it.
         let Some(fine) = store.fine() else { return Ok(()) };
         // Numbers come one by one.
         let packed = BufWriter::with_capacity(1 << 16, GzEncoder::new(Vec::new(), Compression::fast()));

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Events and ranks of the archives.
-const FULL: [[&str; 2]; 2] = [["1000M", "256"], ["100M", "100000"]];
+const FULL: [[&str; 2]; 2] = [["1000M", "256"], ["1000M", "100000"]];
 const QUICK: [[&str; 2]; 1] = [["10M", "256"]];
 /// Longer than the script waits for a pass.
 const SECONDS: u32 = 45 * 60;
