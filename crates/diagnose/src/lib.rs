@@ -51,10 +51,12 @@ use ouzel_analyses::phases::{Phases, PhasesOutput};
 use ouzel_analyses::semantics::{Class, Family, Semantics};
 use ouzel_efficiency::{CounterIds, Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
-use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, units};
+use ouzel_model::{
+    CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Ticks, units,
+};
 use ouzel_replay::Replay;
 use ouzel_waits::accelerators::{AcceleratorsSummary, DeviceLoss, DeviceLosses};
-use ouzel_waits::{DelaysOutput, WaitsOutput};
+use ouzel_waits::{DelaysOutput, WaitClass, WaitsOutput};
 use segments::{Detail, Which};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -407,7 +409,7 @@ impl Material {
 
     /// Adds which calls wait, of which class.
     pub fn add_waits(&mut self, waits: &WaitsOutput) {
-        self.waits = WaitSums::new(waits, &mut self.profile.call_paths);
+        self.waits.add_all(waits, &mut self.profile.call_paths);
     }
 
     /// Whether streams of accelerators ran.
@@ -423,6 +425,18 @@ impl Material {
     /// Adds how accelerators were used.
     pub fn add_summary(&mut self, summary: Option<AcceleratorsSummary>) {
         self.accelerators = summary;
+    }
+
+    /// Adds the time between kernels of devices, by the code that it is charged to and its thread.
+    pub fn add_device_idle(
+        &mut self,
+        idle: impl Iterator<Item = (CallPathId, LocationId, Ticks)>,
+        tree: &CallPathTree,
+    ) {
+        let remap = self.profile.call_paths.absorb(tree);
+        for (path, location, ticks) in idle {
+            self.waits.add(WaitClass::DeviceIdle, remap.path(path), (location, ticks));
+        }
     }
 
     /// Adds what the run loses with its accelerators.

@@ -27,6 +27,7 @@ mod progress;
 mod question;
 mod sample_intervals;
 mod sampled_calls;
+mod shelf;
 mod verdicts;
 
 pub use analysis::{
@@ -43,4 +44,5 @@ pub use pass::{Coverage, IsLast, Pass, PassError, Report};
 pub use progress::Progress;
 pub use question::{Question, SelectionCx};
 pub use sample_intervals::SampleIntervals;
+pub use shelf::{Shelf, ShelfPlace};
 pub use verdicts::counter_gain;

@@ -248,6 +248,13 @@ impl Remap {
     pub fn n_after(&self) -> usize {
         self.n_after
     }
+
+    /// Both renumberings as one, this one first.
+    #[must_use]
+    pub fn then(&self, next: &Remap) -> Remap {
+        let new = self.new.iter().map(|&path| next.path(path)).collect();
+        Remap { new, n_after: next.n_after }
+    }
 }
 
 #[cfg(test)]

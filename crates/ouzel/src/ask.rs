@@ -37,7 +37,9 @@ use ouzel_model::{
     Definitions, Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean,
 };
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::accelerators::{Accelerators, DeviceWhatIfError, NO_LAUNCHES, StepError};
+use ouzel_waits::accelerators::{
+    Accelerators, DeviceWhatIfError, DevicesOfRun, NO_LAUNCHES, ReportedDevices, StepError,
+};
 use ouzel_waits::{DelaysOutput, Dependencies, KeptRecords, PathImpact, WaitRecords, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -468,22 +470,16 @@ impl Trace {
         let waits = waits.map(|waits| set.add_silent(waits));
         // Threads and accelerators are left out of the run that is replayed.
         let within = (is_whole && material.wants_waits_within_processes())
-            .then(|| set.add_silent(Waits::new(definitions).silent()));
+            .then(|| set.add_silent(Waits::new(definitions).without_devices().silent()));
         let devices = (is_whole && material.wants_accelerators())
-            .then(|| set.add_silent(Accelerators::new(definitions)));
+            .then(|| set.add_silent(ReportedDevices::new(definitions, memory::share(DEVICE_BYTES))));
         let needs_pass = late.is_some() || waits.is_some() || within.is_some() || devices.is_some();
         let mut pass = needs_pass.then(|| self.run(&set, options)).transpose()?;
         let mut within_output = None;
         if let Some(pass) = &mut pass {
             within_output = within.map(|key| pass.outputs.take(&key)).transpose()?;
             if let Some(devices) = devices {
-                let devices = pass.outputs.take(&devices)?;
-                material.add_summary(devices.summary(definitions));
-                material.add_notices(&devices.remarks(definitions));
-                if material.are_accelerators_exact(devices.knows_launches(definitions)) {
-                    let losses = devices.losses(definitions);
-                    losses.into_iter().for_each(|losses| material.add_accelerators(losses));
-                }
+                add_devices(material, pass.outputs.take(&devices)?, definitions)?;
             }
             if let Some(late) = late {
                 let late = pass.outputs.take(&late)?;
@@ -538,6 +534,23 @@ impl Trace {
     }
 }
 
+/// Adds to a report what accelerators do, and what the run loses with them.
+fn add_devices(
+    material: &mut Material,
+    devices: DevicesOfRun,
+    definitions: &Definitions,
+) -> Result<(), AskError> {
+    material.add_summary(devices.summary());
+    material.add_notices(&devices.remarks(definitions));
+    material.add_device_idle(devices.idle(), devices.call_paths());
+    if material.are_accelerators_exact(devices.knows_launches()) {
+        let (losses, notice) = devices.losses(definitions)?;
+        material.add_notices(notice.as_slice());
+        losses.into_iter().for_each(|losses| material.add_accelerators(losses));
+    }
+    Ok(())
+}
+
 /// Whether the first pass of a report keeps the records of waits: they are cheap beside the rest if everything is
 /// selected, so that all analyses see the same calls, and ranks may wait for each other. Where there are many, memory is
 /// what a report is short of.
@@ -566,6 +579,10 @@ fn without_launch((n_without, n): (u64, u64)) -> Option<Notice> {
 /// Bytes for the records of waits that the first pass of a report keeps, or an eighth of the memory limit: beyond,
 /// another pass reads them.
 const RECORD_BYTES: u64 = 64 << 20;
+
+/// Bytes for calls and operations of accelerators that a report replays together, or an eighth of the memory limit: beyond,
+/// it replays the run in parts.
+const DEVICE_BYTES: u64 = 96 << 20;
 
 /// Most locations of which it keeps any.
 const MOST_KEPT: usize = 1024;

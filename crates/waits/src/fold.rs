@@ -54,6 +54,12 @@ impl Waits {
         !self.devices.is_empty()
     }
 
+    /// The same without accelerators.
+    #[must_use]
+    pub fn without_devices(self) -> Self {
+        Waits { devices: DeviceApis::default(), ..self }
+    }
+
     /// Whether any process has several threads, which may wait for each other.
     pub fn has_threads(&self) -> bool {
         !self.threads.is_empty()

@@ -5,6 +5,7 @@ use super::table::{Row, Target};
 use crate::{setup, workspace};
 use anyhow::{Context, Result};
 use ouzel_testkit::pytorch::{PyTorchFacts, write_trace};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -94,9 +95,13 @@ pub fn job(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>> {
     let size = format!("{n_ranks} × {} MB", n_bytes / 1_000_000);
     let wanted = Target::AtLeast(BYTES_PER_CORE_SECOND);
     let mut rows = Vec::new();
-    for command in ["breakdown", "profile", "idle", "kernels"] {
+    let questions: [&[&str]; 6] =
+        [&["breakdown"], &["profile"], &["idle"], &["kernels"], &["idle", "--by", "cause"], &["report"]];
+    for question in questions {
+        let command = question.join(" ");
         println!("measuring ouzel {command} on {size}");
-        let words = [command.as_ref(), folder.as_os_str(), "--jobs".as_ref(), "2".as_ref()];
+        let mut words: Vec<&OsStr> = question.iter().map(OsStr::new).collect();
+        words.extend([folder.as_os_str(), OsStr::new("--jobs"), OsStr::new("2")]);
         let RunCost { peak_bytes, cpu_seconds, wall_seconds } = cost(root, ouzel, &words)?;
         let per_core = facts.n_bytes as f64 / cpu_seconds;
         let what = format!("ouzel {command} --jobs 2, PyTorch traces of all ranks");

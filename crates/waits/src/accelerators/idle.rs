@@ -143,12 +143,23 @@ struct HostPiece {
 impl AcceleratorsOutput {
     /// Why each selected stream has nothing to do, by rank and stream.
     pub fn idle(&self, definitions: &Definitions) -> Vec<StreamIdle> {
+        self.idle_of(&self.processes(definitions), definitions)
+    }
+
+    /// The same of some processes.
+    pub(super) fn idle_of(
+        &self,
+        processes: &[DeviceProcess<'_>],
+        definitions: &Definitions,
+    ) -> Vec<StreamIdle> {
         let mut causes: BTreeMap<LocationId, [Ticks; 8]> = BTreeMap::new();
-        self.for_idle(definitions, |stream, _, cause, ticks| {
-            causes.entry(stream).or_insert([Ticks(0); 8])[cause as usize] += ticks;
-        });
+        for process in processes {
+            self.for_idle_of(process, definitions, |stream, _, cause, ticks| {
+                causes.entry(stream).or_insert([Ticks(0); 8])[cause as usize] += ticks;
+            });
+        }
         let mut rows = Vec::new();
-        for process in self.processes(definitions) {
+        for process in processes {
             for stream in &process.streams {
                 let causes = causes.get(&stream.location).copied().unwrap_or_default();
                 let idle = causes.iter().copied().sum();
@@ -186,17 +197,6 @@ impl AcceleratorsOutput {
 
     /// Calls `f` with the stream and place of each selected operation that ends a gap, and with each part of this gap,
     /// by cause.
-    pub(super) fn for_idle(
-        &self,
-        definitions: &Definitions,
-        mut f: impl FnMut(LocationId, usize, IdleCause, Ticks),
-    ) {
-        for process in self.processes(definitions) {
-            self.for_idle_of(&process, definitions, &mut f);
-        }
-    }
-
-    /// The same of one process.
     pub(super) fn for_idle_of(
         &self,
         process: &DeviceProcess<'_>,

@@ -19,8 +19,10 @@
 
 use super::AcceleratorsOutput;
 use super::alternatives;
+use super::idle::IdleCause;
 use super::loss::{Candidate, DeviceLoss, loss};
 use super::loss_kind::DeviceLossKind;
+use super::members::DeviceMember;
 use super::names;
 use super::replay::{DeviceReplay, LengthChanges};
 use crate::devices::calls::DeviceApi;
@@ -48,7 +50,23 @@ pub struct DeviceLosses {
 impl AcceleratorsOutput {
     /// The losses of the whole run; none if it cannot be replayed.
     pub fn losses(&self, definitions: &Definitions) -> Option<DeviceLosses> {
-        let replay = self.replay(definitions)?;
+        let processes = self.processes(definitions);
+        let collectives = self.collective_members(&processes, definitions).instances(definitions);
+        let waiting =
+            self.idle_of(&processes, definitions).iter().map(|row| row.of(IdleCause::Partner)).sum();
+        let imbalance = self.kernel_times(&processes, definitions).imbalance(waiting);
+        drop(processes);
+        let found = self.replayed_losses(&collectives, definitions)?;
+        Some(DeviceLosses { call_paths: self.call_paths.clone(), list: chosen(found, imbalance) })
+    }
+
+    /// What replays of these records find, with their collectives; none if they cannot be replayed.
+    pub(super) fn replayed_losses(
+        &self,
+        collectives: &[Vec<DeviceMember>],
+        definitions: &Definitions,
+    ) -> Option<Vec<DeviceLoss>> {
+        let replay = self.replay_with(collectives, definitions)?;
         let before = replay.run(&replay.lengths).run_end;
         let named = [DeviceLossKind::FirstUse, DeviceLossKind::MemoryChurn];
         let named = named.iter().filter_map(|&kind| self.named_loss(&replay, kind, definitions));
@@ -68,10 +86,7 @@ impl AcceleratorsOutput {
         candidates.retain(|it| it.loss.gain != Ticks(0));
         let mut list = alternatives::gather(candidates, &replay, before);
         one_loss_of_each_straggler(&mut list);
-        without_late_code_of_stragglers(&mut list);
-        list.extend(self.kernel_imbalance(definitions));
-        list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
-        Some(DeviceLosses { call_paths: self.call_paths.clone(), list })
+        Some(list)
     }
 
     /// Code of the host before launches and waits, with what it calls.
@@ -298,6 +313,15 @@ impl AcceleratorsOutput {
         let loss = loss(DeviceLossKind::ExposedCommunication, path, spans, n, time);
         vec![Candidate { loss: DeviceLoss { lacks_members, ..loss }, changes }]
     }
+}
+
+/// What is said of all losses that were found, the most gain first.
+pub(super) fn chosen(mut list: Vec<DeviceLoss>, imbalance: Option<DeviceLoss>) -> Vec<DeviceLoss> {
+    one_loss_of_each_straggler(&mut list);
+    without_late_code_of_stragglers(&mut list);
+    list.extend(imbalance);
+    list.sort_by_key(|loss| (Reverse(loss.gain), loss.kind, loss.call_path));
+    list
 }
 
 /// How long the copy of a call takes.

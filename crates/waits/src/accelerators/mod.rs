@@ -22,6 +22,7 @@ mod copies;
 mod difference;
 mod gaps;
 mod idle;
+mod kept_devices;
 mod kernel_imbalance;
 mod kernel_sums;
 mod kernels;
@@ -32,14 +33,17 @@ mod loss_kind;
 #[cfg(test)]
 mod loss_tests;
 mod losses;
+mod members;
 mod memory;
 mod named_losses;
 mod names;
 mod over_time;
+mod parts;
 mod path;
 mod queues;
 mod remarks;
 mod replay;
+mod reported;
 mod resource_tables;
 mod settled;
 mod shapes;
@@ -65,6 +69,7 @@ pub use memory::{MemoryRow, OperatorMemoryRow};
 pub use names::{allocates_memory, stream_id};
 pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};
 pub use queues::{LaunchDelay, StreamQueue};
+pub use reported::{DevicesOfRun, ReportedDevices, ReportedDevicesFold};
 pub use resource_tables::gaps_table;
 pub use settled::{Kernels, KernelsFold, NO_LAUNCHES, SettledKernels};
 pub use shapes::LaunchShapeSummary;
@@ -75,7 +80,7 @@ pub use tables::{KernelsTable, idle_table};
 pub use what_if::{DeviceChange, DeviceProjection, DeviceWhatIfError};
 
 use crate::devices::records::HostState;
-use crate::devices::streams::{DeviceProcess, processes, processes_of};
+use crate::devices::streams::{DeviceProcess, processes_of};
 use crate::devices::{DetailsKept, DeviceApis, DeviceFold, DeviceRecords, is_stream};
 use ouzel_analyses::breakdown::{Activity, activity};
 use ouzel_analyses::semantics::{Category, Family, Semantics};
@@ -258,6 +263,7 @@ impl Analysis for Accelerators {
             steps: OperationSteps::default(),
             only_step: None,
             only_locations: None,
+            is_continued: false,
         };
         remarks::shared_devices(cx.definitions).into_iter().for_each(|notice| cx.notices.push(notice));
         let steps = self.steps_of(partial.steps, |location| cx.locations.contains_key(&location));
@@ -287,6 +293,8 @@ pub struct AcceleratorsOutput {
     only_step: Option<u64>,
     /// The locations of the processes, if these are not all.
     only_locations: Option<BTreeSet<LocationId>>,
+    /// Whether this is a part of the run that is not the first.
+    is_continued: bool,
 }
 
 impl AcceleratorsOutput {
@@ -324,9 +332,10 @@ impl AcceleratorsOutput {
     /// The processes that drive devices.
     fn processes<'a>(&'a self, definitions: &Definitions) -> Vec<DeviceProcess<'a>> {
         let records = self.records.iter().map(|(&id, records)| (id, records)).collect();
+        let apis = (&self.apis, self.is_continued);
         match &self.only_locations {
-            Some(locations) => processes_of(locations.iter().copied(), &records, &self.apis, definitions),
-            None => processes(&records, &self.apis, definitions),
+            Some(locations) => processes_of(locations.iter().copied(), &records, apis, definitions),
+            None => processes_of(definitions.location_ids(), &records, apis, definitions),
         }
     }
 

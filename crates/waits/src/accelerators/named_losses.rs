@@ -45,11 +45,13 @@ impl AcceleratorsOutput {
                 (of_path.0, of_path.1) = (of_path.0 + ticks, of_path.1 + 1);
                 spans.push(span);
             };
-            if it.before.is_some() || kind == DeviceLossKind::FirstUse {
+            // Where a part of the run begins, what was before the first call is in the part before.
+            let is_first = it.before.is_none() && !self.is_continued;
+            if it.before.is_some() || (is_first && kind == DeviceLossKind::FirstUse) {
                 let mut left = replay.lengths.before[number];
                 for &(path, ticks) in replay.code(it) {
                     let ticks = ticks.min(left);
-                    if let Some(path) = named(path, it.before.is_none()).filter(|_| 0 < ticks) {
+                    if let Some(path) = named(path, is_first).filter(|_| 0 < ticks) {
                         left -= ticks;
                         add(path, ticks, replay.code_span(number));
                     }

@@ -11,15 +11,11 @@ use super::AcceleratorsOutput;
 use super::gaps::for_operations;
 use crate::class::WaitClass;
 use crate::devices::events::StreamEvents;
-use crate::devices::records::StreamCollective;
 use crate::devices::streams::DeviceProcess;
 use crate::devices::{DeviceWaits, host};
-use ouzel_analyses::breakdown::Activity;
 use ouzel_analyses::critical_path::{DeviceWaitKind, WaitOfDevices};
-use ouzel_analyses::paired_operations::{CollectiveMember, CollectivePart, instances, n_members};
-use ouzel_model::{CollectiveOp, CommId, Definitions, LocationId, Ticks};
+use ouzel_model::{Definitions, Ticks};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 impl AcceleratorsOutput {
     /// Who waits for whom, of the whole run.
@@ -126,7 +122,7 @@ impl AcceleratorsOutput {
         definitions: &Definitions,
         waits: &mut Vec<WaitOfDevices>,
     ) {
-        for members in self.collective_instances(processes, definitions) {
+        for members in self.collective_members(processes, definitions).instances(definitions) {
             let last = members.iter().max_by_key(|member| (member.start, Reverse(member.location)));
             let Some(&last) = last else { continue };
             let others = members.iter().filter(|member| {
@@ -143,107 +139,4 @@ impl AcceleratorsOutput {
             }));
         }
     }
-
-    /// The collectives of several devices whose members are all known.
-    pub(super) fn collective_instances(
-        &self,
-        processes: &[DeviceProcess<'_>],
-        definitions: &Definitions,
-    ) -> Vec<Vec<DeviceMember>> {
-        let mut all: Vec<DeviceMember> = Vec::new();
-        for stream in processes.iter().flat_map(|process| &process.streams) {
-            let of_stream = self.details(stream.location).map_or(&[][..], |it| &it.collectives[..]);
-            all.extend(of_stream.iter().filter_map(|collective| {
-                let it = stream.operations.get(collective.nth as usize)?;
-                let (location, path, start, end) = (stream.location, it.path, it.start, it.end);
-                Some(DeviceMember { location, path, start, end, collective: *collective })
-            }));
-        }
-        let member = |(op, it): (u32, &DeviceMember)| CollectiveMember {
-            op,
-            part: CollectivePart {
-                op: it.collective.op,
-                comm: it.collective.comm,
-                root: None,
-                arrived: it.start,
-            },
-            leave: it.end,
-            is_selected: true,
-        };
-        let members: Vec<CollectiveMember> = (0..).zip(&all).map(member).collect();
-        let (found, _) = instances(&members, |op| all[op as usize].location, definitions);
-        let is_complete = |of: &Vec<CollectiveMember>| {
-            of.first().is_some_and(|it| n_members(definitions.communicator(it.part.comm)) <= of.len())
-        };
-        let found = found.into_iter().filter(is_complete);
-        let found: Vec<Vec<DeviceMember>> =
-            found.map(|of| of.iter().map(|it| all[it.op as usize]).collect()).collect();
-        if all.is_empty() { self.collectives_in_order(processes, definitions) } else { found }
-    }
-
-    /// The same where nothing but their names is known of collectives: the n-th kernels of a name of all processes that
-    /// communicate, if they are as many in each, and all of these overlap: members of a collective end after the last
-    /// has begun.
-    fn collectives_in_order(
-        &self,
-        processes: &[DeviceProcess<'_>],
-        definitions: &Definitions,
-    ) -> Vec<Vec<DeviceMember>> {
-        let mut of_names: BTreeMap<&str, Vec<Vec<DeviceMember>>> = BTreeMap::new();
-        let mut n_processes = 0;
-        for process in processes {
-            let mut of_process: BTreeMap<&str, Vec<DeviceMember>> = BTreeMap::new();
-            for stream in &process.streams {
-                for (nth, it) in (0..).zip(stream.operations) {
-                    let region = self.call_paths.region(it.path).map(|region| definitions.region(region));
-                    let Some(region) = region.filter(|_| self.activity(it.path) == Activity::Communication)
-                    else {
-                        continue;
-                    };
-                    let collective = StreamCollective {
-                        nth,
-                        op: CollectiveOp::Unknown,
-                        comm: CommId::from_index(0),
-                        bytes_sent: 0,
-                        bytes_received: 0,
-                    };
-                    let (location, path, start, end) = (stream.location, it.path, it.start, it.end);
-                    let member = DeviceMember { location, path, start, end, collective };
-                    of_process.entry(&region.name).or_default().push(member);
-                }
-            }
-            n_processes += usize::from(!of_process.is_empty());
-            for (name, mut members) in of_process {
-                members.sort_by_key(|it| (it.start, it.location));
-                of_names.entry(name).or_default().push(members);
-            }
-        }
-        // Sends and receives have two members, whichever these are.
-        of_names.retain(|name, of| {
-            1 < n_processes && of.len() == n_processes && !name.contains("Send") && !name.contains("Recv")
-        });
-        let mut found = Vec::new();
-        for of in of_names.into_values() {
-            let n = of[0].len();
-            let instance = |nth: usize| of.iter().map(|members| members[nth]).collect::<Vec<_>>();
-            let overlap = |members: &[DeviceMember]| {
-                let last = members.iter().map(|it| it.start).max();
-                members.iter().all(|it| Some(it.end) >= last)
-            };
-            if of.iter().all(|it| it.len() == n) && (0..n).all(|nth| overlap(&instance(nth))) {
-                found.extend((0..n).map(instance));
-            }
-        }
-        found
-    }
-}
-
-/// One device in a collective.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct DeviceMember {
-    pub location: LocationId,
-    pub path: ouzel_model::CallPathId,
-    pub start: Ticks,
-    pub end: Ticks,
-    pub collective: StreamCollective,
 }

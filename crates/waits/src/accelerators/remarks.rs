@@ -2,34 +2,41 @@
 
 use super::AcceleratorsOutput;
 use crate::devices::calls::DeviceApi;
-use crate::devices::streams::Linking;
+use crate::devices::streams::{DeviceProcess, Linking, Stream};
 use ouzel_model::{Definitions, Level, LocationGroupId, Notice, NoticeCode};
 
 impl AcceleratorsOutput {
-    /// What the report has to say beside losses: who shares a device, and which copies cannot be judged.
+    /// What is to be said beside answers: who shares a device, and which copies cannot be judged.
     pub fn remarks(&self, definitions: &Definitions) -> Vec<Notice> {
-        let mut n_unknown = 0;
-        for process in self.processes(definitions) {
-            let is_async = process.calls().any(|(_, call)| call.api == DeviceApi::AsyncCopy);
-            if !is_async || process.linking == Linking::Recorded {
-                continue;
-            }
-            for stream in &process.streams {
-                let of_stream = stream.operations.iter().zip(&stream.launches);
-                n_unknown +=
-                    of_stream.filter(|(it, launch)| !it.is_kernel && launch.is_none()).count() as u64;
-            }
-        }
-        let mut remarks = shared_devices(definitions);
-        if 0 < n_unknown {
-            let message = format!(
-                "which call started {n_unknown} copies is not recorded, and does not follow from their order: whether the \
-                 host waits for them at once is not known"
-            );
-            remarks.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
-        }
-        remarks
+        remarks(self.processes(definitions).iter().map(unknown_copies).sum(), definitions)
     }
+}
+
+/// What the report has to say beside losses: who shares a device, and that of so many copies it is not known which call
+/// started them.
+pub(super) fn remarks(n_unknown_copies: u64, definitions: &Definitions) -> Vec<Notice> {
+    let mut remarks = shared_devices(definitions);
+    if 0 < n_unknown_copies {
+        let message = format!(
+            "which call started {n_unknown_copies} copies is not recorded, and does not follow from their order: whether the \
+             host waits for them at once is not known"
+        );
+        remarks.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
+    }
+    remarks
+}
+
+/// Copies of a process of which it is not known which call started them.
+pub(super) fn unknown_copies(process: &DeviceProcess<'_>) -> u64 {
+    let is_async = process.calls().any(|(_, call)| call.api == DeviceApi::AsyncCopy);
+    if !is_async || process.linking == Linking::Recorded {
+        return 0;
+    }
+    let of_stream = |stream: &Stream<'_>| {
+        let copies = stream.operations.iter().zip(&stream.launches);
+        copies.filter(|(it, launch)| !it.is_kernel && launch.is_none()).count() as u64
+    };
+    process.streams.iter().map(of_stream).sum()
 }
 
 /// One for each device that several processes drive.

@@ -19,7 +19,7 @@
 
 use super::AcceleratorsOutput;
 use super::gaps::for_operations;
-use super::path::DeviceMember;
+use super::members::DeviceMember;
 use crate::devices::calls::DeviceApi;
 use crate::devices::events::StreamEvents;
 use crate::devices::fold::is_await;
@@ -154,17 +154,33 @@ pub(super) struct DeviceReplay {
 impl AcceleratorsOutput {
     /// The run, if a replay without changes gives it as it was recorded.
     pub(super) fn replay(&self, definitions: &Definitions) -> Option<DeviceReplay> {
+        let members = self.collective_members(&self.processes(definitions), definitions);
+        self.replay_with(&members.instances(definitions), definitions)
+    }
+
+    /// The same with these collectives.
+    pub(super) fn replay_with(
+        &self,
+        collectives: &[Vec<DeviceMember>],
+        definitions: &Definitions,
+    ) -> Option<DeviceReplay> {
         let processes = self.processes(definitions);
         let mut replay = DeviceReplay::default();
         let mut places = Places::default();
+        // They are as many as there are records at most, and large: lists that double would take up to twice as much.
+        let streams = processes.iter().flat_map(|process| &process.streams);
+        let threads = processes.iter().flat_map(|process| &process.threads);
+        replay.operations.reserve_exact(streams.map(|it| it.operations.len()).sum());
+        replay.calls.reserve_exact(threads.clone().map(|it| it.1.calls.len()).sum());
+        replay.codes.reserve_exact(threads.map(|it| it.1.details.codes.len()).sum());
         for process in &processes {
             replay.add_operations(process, &mut places);
         }
         for process in &processes {
             replay.add_calls(self, process, &mut places);
         }
-        replay.add_collectives(&self.collective_instances(&processes, definitions), &places);
-        drop(places);
+        replay.add_collectives(collectives, &places);
+        drop((places, processes));
         replay.measure();
         replay.order = replay.ordered()?;
         let times = replay.run(&replay.lengths);
@@ -356,6 +372,12 @@ impl DeviceReplay {
     /// The lengths as recorded.
     fn measure(&mut self) {
         let mut lengths = Lengths::default();
+        for of in [&mut lengths.before, &mut lengths.own, &mut lengths.after] {
+            of.reserve_exact(self.calls.len());
+        }
+        for of in [&mut lengths.delay, &mut lengths.follow, &mut lengths.event, &mut lengths.length] {
+            of.reserve_exact(self.operations.len());
+        }
         for it in &self.calls {
             let HostCall { enter, leave, .. } = it.call;
             let before = it.before.map_or(0, |before| self.calls[before as usize].call.leave.0);

@@ -160,6 +160,7 @@ impl KernelsFold {
             steps: OperationSteps::default(),
             only_step: self.only_step,
             only_locations: only.cloned(),
+            is_continued: false,
         };
         let steps = self.of.steps_of(part.steps, is_read);
         if !steps.is_empty() {

@@ -5,12 +5,14 @@
 
 use super::AcceleratorsOutput;
 use super::idle::IdleCause;
+use crate::devices::streams::DeviceProcess;
 use ouzel_analyses::breakdown::{Activity, Intervals};
 use ouzel_model::{Definitions, LocationGroupId, Ticks};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The devices of the selection together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceleratorsSummary {
     /// Devices that run anything. A context is one, unless the trace tells that several are of one device.
     pub n_devices: u64,
@@ -26,6 +28,20 @@ pub struct AcceleratorsSummary {
     pub exposed: Ticks,
     /// Idle time of all streams by cause, as in [`IdleCause::ALL`].
     pub causes: [Ticks; 8],
+}
+
+impl AcceleratorsSummary {
+    /// Adds other devices.
+    pub(super) fn merge(&mut self, from: &AcceleratorsSummary) {
+        let AcceleratorsSummary { n_devices, n_shared, span, busy, communication, exposed, causes } = from;
+        self.n_devices += n_devices;
+        self.n_shared += n_shared;
+        self.span += *span;
+        self.busy += *busy;
+        self.communication += *communication;
+        self.exposed += *exposed;
+        self.causes.iter_mut().zip(causes).for_each(|(sum, ticks)| *sum += *ticks);
+    }
 }
 
 #[derive(Default)]
@@ -46,8 +62,17 @@ pub(super) fn add(to: &mut Intervals, start: u64, end: u64) {
 impl AcceleratorsOutput {
     /// What the devices of the selection do; none if there is no operation.
     pub fn summary(&self, definitions: &Definitions) -> Option<AcceleratorsSummary> {
+        self.summary_of(&self.processes(definitions), definitions)
+    }
+
+    /// The same of some processes, which share devices with no others.
+    pub(super) fn summary_of(
+        &self,
+        processes: &[DeviceProcess<'_>],
+        definitions: &Definitions,
+    ) -> Option<AcceleratorsSummary> {
         let mut devices: BTreeMap<(Option<u32>, Option<LocationGroupId>), DeviceIntervals> = BTreeMap::new();
-        for process in self.processes(definitions) {
+        for process in processes {
             for stream in &process.streams {
                 let selected = self.selected_of(stream.location);
                 let mut of = DeviceIntervals::default();
@@ -87,7 +112,7 @@ impl AcceleratorsOutput {
             sum.communication += Ticks(of.communicating.n_ticks());
             sum.exposed += Ticks(of.computing.union(&of.communicating).n_ticks() - computing);
         }
-        for row in self.idle(definitions) {
+        for row in self.idle_of(processes, definitions) {
             for cause in IdleCause::ALL {
                 sum.causes[cause as usize] += row.of(cause);
             }

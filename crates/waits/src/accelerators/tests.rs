@@ -517,3 +517,56 @@ fn changed_kernels_and_launches_are_replayed() {
     let near = vec!["solve".to_owned()];
     assert_eq!(project(clean, &[unknown]), Err(DeviceWhatIfError::NoName { name: "solv".to_owned(), near }));
 }
+
+#[test]
+fn laws_hold_for_what_a_report_asks() {
+    // Without memory, everything is put aside.
+    for max_bytes in [u64::MAX, 0] {
+        laws::check_on_devices(
+            |definitions: &Definitions| ReportedDevices::new(definitions, max_bytes),
+            |devices| devices.described(),
+        );
+    }
+}
+
+#[test]
+fn a_report_of_processes_one_by_one_is_that_of_all() {
+    let mut n_losses = 0;
+    for seed in 0..150 {
+        let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let at_once = output(&simulated.trace);
+        let devices = run(&simulated.trace, ReportedDevices::new(definitions, u64::MAX));
+        assert_eq!(devices.summary(), at_once.summary(definitions), "seed {seed}");
+        let (losses, notice) = devices.losses(definitions).unwrap();
+        let (list, expected) = (losses.map(|it| it.list), at_once.losses(definitions).map(|it| it.list));
+        n_losses += list.as_ref().map_or(0, Vec::len);
+        assert_eq!(format!("{list:?}"), format!("{expected:?}"), "seed {seed}");
+        assert!(notice.is_none(), "seed {seed}");
+    }
+    assert!(150 < n_losses, "too few losses to compare");
+}
+
+#[test]
+fn losses_of_parts_add_up_nearly_to_those_of_the_run() {
+    for planted in planted_losses() {
+        let simulated = simulate_devices(&planted.faulty, Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let of_run = output(&simulated.trace).losses(definitions).expect("it can be replayed");
+        let max_bytes = 60 * 384 * planted.faulty.len() as u64;
+        let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes));
+        let (found, notice) = devices.losses(definitions).unwrap();
+        let notice = notice.expect("there is too little memory for all at once");
+        assert!(notice.message.contains(" parts"), "{}", notice.message);
+        let (first, expected) = (&found.expect("parts can be replayed").list[0], &of_run.list[0]);
+        assert_eq!((first.kind, first.call_path), (expected.kind, expected.call_path), "{}", planted.kind);
+        let off = expected.gain.0 / 5;
+        assert!(
+            first.gain.0 <= expected.gain.0 + off && expected.gain.0 <= first.gain.0 + off,
+            "{}: {} of {}",
+            planted.kind,
+            first.gain.0,
+            expected.gain.0
+        );
+    }
+}

@@ -4,7 +4,7 @@ use super::DeviceWaits;
 use super::streams::{DeviceProcess, Stream};
 use crate::class::WaitClass;
 use crate::threads::TimeSum;
-use ouzel_engine::FinishCx;
+use ouzel_engine::{FinishCx, Selected};
 use ouzel_model::{CallPathId, LocationGroupId, LocationId, Ticks, TimeRange};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,7 @@ pub(super) fn add_latencies(
     free_times: &[Vec<Ticks>],
     cx: &FinishCx<'_>,
 ) {
+    let selected_of = |location| cx.selected_of(location);
     let soon = Ticks(cx.definitions.clock.ticks_per_second / SOON_PER_SECOND);
     for (stream, free) in process.streams.iter().zip(free_times) {
         let launched = stream.operations.iter().zip(&stream.launches).zip(free);
@@ -27,10 +28,10 @@ pub(super) fn add_latencies(
             found.clocks_differ(it.start, call.enter);
             let ready = free.max(call.leave);
             let charged = (place.0, call.path);
-            found.add_sum(WaitClass::LaunchLatency, charged, (ready, it.start), cx);
+            found.add_sum(WaitClass::LaunchLatency, charged, (ready, it.start), &selected_of);
             let held = held_up(process, stream, HeldBy::Any, (ready, it.start));
             if ready < held && it.start.since(held) <= soon {
-                found.add_sum(WaitClass::SerializedStreams, charged, (ready, it.start), cx);
+                found.add_sum(WaitClass::SerializedStreams, charged, (ready, it.start), &selected_of);
             }
         }
     }
@@ -74,7 +75,11 @@ pub(crate) fn held_up(
 
 /// Time between the kernels of each device, charged to the code before the launch that ends the gap. A gap that a kernel
 /// of another process ends is that one's; of several that begin at once, the first stream counts.
-pub(super) fn add_idle_times(found: &mut DeviceWaits, process: &DeviceProcess<'_>, cx: &FinishCx<'_>) {
+pub(crate) fn add_idle_times(
+    found: &mut DeviceWaits,
+    process: &DeviceProcess<'_>,
+    selected_of: &dyn Fn(LocationId) -> Selected,
+) {
     // Begin, stream, place there, end.
     type Kernel = (Ticks, LocationId, usize, Ticks);
     let mut devices: BTreeMap<LocationGroupId, Vec<Kernel>> = BTreeMap::new();
@@ -100,7 +105,7 @@ pub(super) fn add_idle_times(found: &mut DeviceWaits, process: &DeviceProcess<'_
                 };
                 let on_stream = (stream.location, stream.operations[nth].path);
                 let charged = stream.launches[nth].map_or(on_stream, by_host);
-                found.add_sum(WaitClass::DeviceIdle, charged, (since, start), cx);
+                found.add_sum(WaitClass::DeviceIdle, charged, (since, start), selected_of);
             }
             busy = busy.max(Some(end));
         }
@@ -114,9 +119,9 @@ impl DeviceWaits {
         class: WaitClass,
         (location, path): (LocationId, CallPathId),
         (start, end): (Ticks, Ticks),
-        cx: &FinishCx<'_>,
+        selected_of: &dyn Fn(LocationId) -> Selected,
     ) {
-        let selected = cx.selected_of(location);
+        let selected = selected_of(location);
         if end <= start || !selected.location {
             return;
         }

@@ -82,7 +82,7 @@ pub(crate) fn device_waits(
         };
         let free: Vec<Vec<Ticks>> = process.streams.iter().map(&mut free_of).collect();
         idle::add_latencies(&mut found, &process, &free, cx);
-        idle::add_idle_times(&mut found, &process, cx);
+        idle::add_idle_times(&mut found, &process, &|location| cx.selected_of(location));
     }
     found
 }

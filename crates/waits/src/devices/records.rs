@@ -136,6 +136,57 @@ impl DeviceRecords {
         codes.shrink_to_fit();
     }
 
+    /// Number of calls and operations.
+    pub fn n_records(&self) -> usize {
+        self.calls.len() + self.operations.len()
+    }
+
+    /// When a call was entered or an operation began.
+    pub fn start(&self, nth: usize) -> Ticks {
+        let operation = |nth: usize| self.operations.get(nth).map_or(Ticks(0), |it| it.start);
+        self.calls.get(nth).map_or_else(|| operation(nth - self.calls.len()), |call| call.enter)
+    }
+
+    /// Leaves what a replay needs: calls, the code before them, operations, and what copies are of. Collectives are kept
+    /// elsewhere, as their members are in other processes.
+    pub fn leave_replayed(&mut self) {
+        self.inner = Vec::new();
+        let DeviceDetails { values, codes, .. } = std::mem::take(&mut self.details);
+        self.details = DeviceDetails { values, codes, ..DeviceDetails::default() };
+        self.details.values.retain(|it| it.1 == OperationValue::Pageable);
+        self.fit();
+    }
+
+    /// Some of these records, numbered from 0 on: of a thread or stream with nothing but what a replay needs.
+    pub fn part(&self, range: std::ops::Range<usize>) -> DeviceRecords {
+        let of = |n: usize| range.start.min(n)..range.end.min(n);
+        let numbered = |nth: u32| nth.checked_sub(range.start as u32).filter(|_| (nth as usize) < range.end);
+        let details = &self.details;
+        let value = details.values.partition_point(|it| (it.0 as usize) < range.start);
+        let code = details.codes.partition_point(|it| (it.0 as usize) < range.start);
+        let values = details.values[value..].iter().map_while(|it| Some((numbered(it.0)?, it.1, it.2)));
+        let codes = details.codes[code..].iter().map_while(|it| Some((numbered(it.0)?, it.1, it.2)));
+        DeviceRecords {
+            calls: self.calls[of(self.calls.len())].to_vec(),
+            operations: self.operations[of(self.operations.len())].to_vec(),
+            details: DeviceDetails {
+                values: values.collect(),
+                codes: codes.collect(),
+                ..DeviceDetails::default()
+            },
+            ..DeviceRecords::default()
+        }
+    }
+
+    /// Adds what follows, see [`part`](DeviceRecords::part).
+    pub fn append(&mut self, mut more: DeviceRecords) {
+        let n = self.n_records() as u32;
+        self.calls.append(&mut more.calls);
+        self.operations.append(&mut more.operations);
+        self.details.values.extend(more.details.values.iter().map(|it| (it.0 + n, it.1, it.2)));
+        self.details.codes.extend(more.details.codes.iter().map(|it| (it.0 + n, it.1, it.2)));
+    }
+
     pub fn remap(&mut self, remap: &Remap) {
         for call in &mut self.calls {
             (call.path, call.code) = (remap.path(call.path), remap.path(call.code));

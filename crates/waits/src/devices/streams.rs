@@ -27,6 +27,9 @@ pub(crate) struct DeviceProcess<'a> {
     pub streams: Vec<Stream<'a>>,
     /// How its operations are linked.
     pub linking: Linking,
+    /// Whether the records are a part of the run that is not the first: what has a link whose call is not among them was
+    /// launched before.
+    continues: bool,
     /// What other processes run on its devices: its own context, the stream, and its operations.
     pub others: Vec<(LocationGroupId, LocationId, &'a [DeviceOperation])>,
 }
@@ -114,7 +117,8 @@ impl<'a> DeviceProcess<'a> {
         }
         let is_linked = |it: &DeviceOperation| it.link != 0 && of_links.contains_key(&it.link);
         let mut in_order = FxHashMap::default();
-        if !all().any(is_linked) {
+        let is_linked_before = self.continues && all().any(|it| it.link != 0);
+        if !all().any(is_linked) && !is_linked_before {
             let matched = self.in_one_stream().or_else(|| self.in_order());
             self.linking = if matched.is_some() { Linking::InOrder } else { Linking::Unknown };
             in_order = matched.unwrap_or_default();
@@ -131,7 +135,8 @@ impl<'a> DeviceProcess<'a> {
         for (nth, launches) in launches.into_iter().enumerate() {
             let mut last = Ticks(0);
             let launched = launches.iter().zip(self.streams[nth].operations).map(|(launch, it)| {
-                last = last.max(launch.map_or(it.start, |launch| self.call(launch).enter));
+                let unknown = if self.continues && it.link != 0 { last } else { it.start };
+                last = last.max(launch.map_or(unknown, |launch| self.call(launch).enter));
                 last
             });
             let launched = launched.collect();
@@ -217,14 +222,15 @@ pub(crate) fn processes<'a>(
     apis: &DeviceApis,
     definitions: &Definitions,
 ) -> Vec<DeviceProcess<'a>> {
-    processes_of(definitions.location_ids(), records, apis, definitions)
+    processes_of(definitions.location_ids(), records, (apis, false), definitions)
 }
 
-/// The same of some locations, which are all of their processes.
+/// The same of some locations, which are all of their processes; of a part of the run that is not the first, if it
+/// `continues`.
 pub(crate) fn processes_of<'a>(
     locations: impl Iterator<Item = LocationId>,
     records: &BTreeMap<LocationId, &'a DeviceRecords>,
-    apis: &DeviceApis,
+    (apis, continues): (&DeviceApis, bool),
     definitions: &Definitions,
 ) -> Vec<DeviceProcess<'a>> {
     let mut processes: BTreeMap<LocationGroupId, DeviceProcess<'_>> = BTreeMap::new();
@@ -246,7 +252,10 @@ pub(crate) fn processes_of<'a>(
         }
     }
     processes.retain(|_, process| process.streams.iter().any(|it| !it.operations.is_empty()));
-    processes.values_mut().for_each(DeviceProcess::link);
+    for process in processes.values_mut() {
+        process.continues = continues;
+        process.link();
+    }
     add_others(&mut processes, apis);
     processes.into_values().collect()
 }
