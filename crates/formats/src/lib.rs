@@ -25,6 +25,7 @@ mod position;
 pub mod projections;
 mod reader;
 mod readers;
+pub mod rocpd;
 mod unknown;
 
 pub use detect::{Found, inputs, open, open_profile};

@@ -8,6 +8,7 @@ pub static READERS: &[&Reader] = &[
     &crate::hpctoolkit::READER,
     &crate::projections::READER,
     &crate::nsight::READER,
+    &crate::rocpd::READER,
     &crate::chrome::READER,
     &crate::csv::READER,
     &crate::cube::READER,

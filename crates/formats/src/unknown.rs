@@ -34,6 +34,7 @@ fn sign(format: Format) -> &'static str {
         Format::HpcToolkit => "meta.db, experiment.xml, or *.hpcrun and *.hpctrace files",
         Format::Projections => "*.sts and *.<PE>.log[.gz] files",
         Format::Nsight => "an SQLite export, not *.nsys-rep",
+        Format::Rocpd => "an SQLite database with tables rocpd_*",
         Format::Chrome => "JSON with traceEvents, or an array of events, compressed or not",
         Format::Csv => "a first line with Timestamp (ns), Event Type and Name",
         Format::Cube => "*.cubex, or XML that begins with <cube>",

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// An opened export.
 #[derive(Debug)]
-pub(super) struct Database {
+pub(crate) struct Database {
     connection: Connection,
     /// As the user would name it.
     pub file: Arc<str>,
@@ -135,6 +135,19 @@ impl Database {
         u64::try_from(n).ok()
     }
 
+    /// Rows of a table by their ids. A table that does not exist has none.
+    ///
+    /// # Errors
+    /// If the table cannot be asked.
+    pub fn by_id(&self, table: &str, columns: &[&str]) -> Result<IdLookup<'_>, ReadError> {
+        if !self.has_table(table) {
+            return Ok(IdLookup { statement: None });
+        }
+        let sql = self.select(table, columns, Some("id=?1"));
+        let statement = self.connection.prepare(&sql).map_err(|error| read_error(&self.file, &error))?;
+        Ok(IdLookup { statement: Some(statement) })
+    }
+
     /// The strings of the export.
     ///
     /// # Errors
@@ -160,9 +173,28 @@ impl Database {
     }
 }
 
+/// Rows of a table by their ids.
+pub(crate) struct IdLookup<'d> {
+    statement: Option<Statement<'d>>,
+}
+
+impl IdLookup<'_> {
+    /// An integer of a row; none if there is no such row, or another value.
+    pub fn int(&mut self, id: i64, column: usize) -> Option<i64> {
+        let get = |row: &rusqlite::Row<'_>| Ok(QueryRow { row }.int(column));
+        self.statement.as_mut()?.query_row([id], get).ok().flatten()
+    }
+
+    /// A text of a row; none if there is no such row, or another value.
+    pub fn text(&mut self, id: i64, column: usize) -> Option<String> {
+        let get = |row: &rusqlite::Row<'_>| Ok(QueryRow { row }.text(column));
+        self.statement.as_mut()?.query_row([id], get).ok().flatten()
+    }
+}
+
 /// Why a scan did not reach the end of its table.
 #[derive(Debug)]
-pub(super) enum ScanError {
+pub(crate) enum ScanError {
     /// The table is damaged; what was read before is good.
     Damaged(ReadError),
     /// No more rows can be taken.
@@ -179,7 +211,7 @@ impl ScanError {
 }
 
 /// One row of a query.
-pub(super) struct QueryRow<'r, 's> {
+pub(crate) struct QueryRow<'r, 's> {
     row: &'r rusqlite::Row<'s>,
 }
 
@@ -189,6 +221,15 @@ impl QueryRow<'_, '_> {
     pub fn int(&self, i: usize) -> Option<i64> {
         match self.row.get_ref(i) {
             Ok(ValueRef::Integer(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number of a column; `None` if it is NULL or of another type.
+    pub fn real(&self, i: usize) -> Option<f64> {
+        match self.row.get_ref(i) {
+            Ok(ValueRef::Real(value)) => Some(value),
+            Ok(ValueRef::Integer(value)) => Some(value as f64),
             _ => None,
         }
     }
@@ -216,7 +257,7 @@ impl QueryRow<'_, '_> {
 }
 
 /// The table `StringIds`. Only the strings needed are read: it also holds the output of the program.
-pub(super) struct Strings<'d> {
+pub(crate) struct Strings<'d> {
     known: FxHashMap<i64, Arc<str>>,
     statement: Option<Statement<'d>>,
 }
@@ -288,6 +329,6 @@ fn immutable_uri(path: &Path) -> String {
 }
 
 /// An SQLite error; SQLite reports no offsets.
-pub(super) fn read_error(file: &Arc<str>, error: &rusqlite::Error) -> ReadError {
+pub(crate) fn read_error(file: &Arc<str>, error: &rusqlite::Error) -> ReadError {
     ReadError { file: Arc::clone(file), offset: 0, record: 0, reason: error.to_string() }
 }

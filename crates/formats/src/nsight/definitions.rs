@@ -26,6 +26,8 @@ pub(super) struct Known<'a> {
     pub abouts: &'a [About],
     /// Rank of each process.
     pub ranks: &'a [Option<u32>],
+    /// Names of places that no table names.
+    pub place_names: &'a BTreeMap<u32, String>,
 }
 
 /// Fills groups and locations, and returns where the rows of each location are.
@@ -76,7 +78,8 @@ pub(super) fn add_locations(
             }
         };
         for lane in 0..lanes[place].len() {
-            let name = place_name(of, about, kind);
+            let named = u32::try_from(place).ok().and_then(|place| known.place_names.get(&place).cloned());
+            let name = named.unwrap_or_else(|| place_name(of, about, kind));
             let name = if lane == 0 { name } else { format!("{name} ({})", lane + 1) };
             definitions.locations.push(Location {
                 name: Arc::from(name),
@@ -145,7 +148,9 @@ fn context_name(process: &Process, about: &About, device: i64, context: i64) -> 
     // Without more, a device has CUDA's number or that of the list.
     let name = known.or_else(|| about.devices.get(&device).map(|it| it.name.clone()));
     let name = name.map(|name| format!(" {name}")).unwrap_or_default();
-    format!("GPU {device}{name}, context {context}")
+    // Only CUDA has several contexts of a device in a process.
+    let context = if context < 0 { String::new() } else { format!(", context {context}") };
+    format!("GPU {device}{name}{context}")
 }
 
 fn place_name(process: &Process, about: &About, kind: PlaceKind) -> String {

@@ -13,19 +13,19 @@
 //! For that reason the file is scanned once when it is opened, and filters are applied to the sorted rows.
 //! Reports before their export (`.nsys-rep`) are refused: their format is not published.
 
-mod database;
+pub(crate) mod database;
 mod definitions;
 mod merge;
 mod names;
 mod open;
 mod ranks;
 mod reader;
-mod regions;
-mod reports;
+pub(crate) mod regions;
+pub(crate) mod reports;
 mod requests;
-mod rows;
-mod scan;
-mod schema;
+pub(crate) mod rows;
+pub(crate) mod scan;
+pub(crate) mod schema;
 mod spill;
 mod store;
 #[cfg(test)]
@@ -35,6 +35,8 @@ use crate::reader::{Format, OpenError, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{ChunkReader, Content, Definitions, LocationId, Notice, ReadError, ReadPlan, TraceSource};
 use reader::{NsightLocation, Shared};
+use reports::About;
+use scan::ScannedReports;
 use std::path::{Path, PathBuf};
 use store::{LaneBlock, Store, StoredLane};
 
@@ -77,6 +79,42 @@ fn add_files(candidate: &Candidate, inputs: &mut Inputs) {
 struct PlacedRows {
     place: usize,
     lane: usize,
+}
+
+/// What is said of a profiler.
+#[derive(Debug)]
+pub(crate) struct Profiler {
+    pub name: &'static str,
+    /// Why there are no counters, and so on.
+    pub no_counters: &'static str,
+    pub no_samples: &'static str,
+    pub no_messages: &'static str,
+    pub no_collectives: &'static str,
+    pub no_kernels: &'static str,
+    pub no_links: &'static str,
+}
+
+/// The tables of a report: how they become rows by place.
+pub(crate) trait ReportTables: Sized {
+    /// The reports of a file.
+    ///
+    /// # Errors
+    /// If it is no database.
+    fn open(path: &Path) -> Result<Vec<Self>, ReadError>;
+    /// What the report says of itself.
+    ///
+    /// # Errors
+    /// If its strings cannot be read.
+    fn about(&self) -> Result<About, ReadError>;
+    /// A time that its times can be counted from.
+    fn first_time(&self) -> i64;
+    /// What is added to the times of each report, and when the first began, in ns from 1970-01-01 UTC, if that is known.
+    fn align(abouts: &[About], firsts: &[i64], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>);
+    /// Takes all rows.
+    ///
+    /// # Errors
+    /// If the strings cannot be read or a temporary file cannot be written.
+    fn take(&self, report: usize, offset_ns: i64, into: &mut ScannedReports) -> Result<(), ReadError>;
 }
 
 /// One or several opened exports.

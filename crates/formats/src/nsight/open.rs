@@ -8,7 +8,7 @@ use super::reports::About;
 use super::rows::RowKind;
 use super::scan::{CounterName, PlaceKind, RowPlace, ScannedReports};
 use super::store::Store;
-use super::{NsightSource, PlacedRows, scan};
+use super::{NsightSource, PlacedRows, Profiler, ReportTables, scan};
 use ouzel_model::{
     Clock, Content, Definitions, Level, LocationGroupId, LocationId, Metric, MetricMode, MetricValueType,
     Notice, NoticeCode, Provenance, ReadError, units,
@@ -26,18 +26,31 @@ impl NsightSource {
     /// # Errors
     /// If one is no database, or its strings cannot be read, or a temporary file cannot be written.
     pub(super) fn open(path: &Path, exports: &[PathBuf]) -> Result<NsightSource, ReadError> {
+        NsightSource::open_reports::<Database>(path, exports, &NSIGHT)
+    }
+
+    /// The same of another profiler with such reports.
+    ///
+    /// # Errors
+    /// As [`open`](NsightSource::open).
+    pub(crate) fn open_reports<T: ReportTables>(
+        path: &Path,
+        files: &[PathBuf],
+        profiler: &Profiler,
+    ) -> Result<NsightSource, ReadError> {
         let mut notices = Vec::new();
-        let mut abouts = Vec::new();
-        for export in exports {
-            notices.extend(beside(export));
-            abouts.push(About::read(&Database::open(export)?)?);
+        let (mut abouts, mut firsts, mut of_reports) = (Vec::new(), Vec::new(), Vec::new());
+        for file in files {
+            notices.extend(beside(file));
+            for tables in T::open(file)? {
+                abouts.push(tables.about()?);
+                firsts.push(tables.first_time());
+                of_reports.push(file.clone());
+            }
         }
-        let (offsets, start_ns) = align(&abouts, &mut notices);
-        let mut scan = ScannedReports::default();
-        for (report, export) in exports.iter().enumerate() {
-            // One at a time: a run may have more reports than files may be open.
-            scan.take(&Database::open(export)?, report, offsets[report])?;
-        }
+        let exports = &of_reports[..];
+        let (offsets, start_ns) = T::align(&abouts, &firsts, &mut notices);
+        let mut scan = scanned::<T>(files, &offsets)?;
         let file: Arc<str> = Arc::from(path.display().to_string());
         let report_of = |place: &RowPlace| scan.processes[place.process as usize].report;
         let ends: Vec<Option<i64>> =
@@ -60,10 +73,15 @@ impl NsightSource {
             declared_length: None,
         };
         let mut definitions = Definitions::empty(clock);
-        definitions.provenance = provenance(&abouts);
+        definitions.provenance = provenance(profiler, &abouts);
         definitions.parameters = super::reader::PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
-        let known =
-            Known { places: &scan.places, processes: &scan.processes, abouts: &abouts, ranks: &ranks };
+        let known = Known {
+            places: &scan.places,
+            processes: &scan.processes,
+            abouts: &abouts,
+            ranks: &ranks,
+            place_names: &scan.place_names,
+        };
         let placed = add_locations(&mut definitions, &known, &store.lanes);
         if 1 < definitions.number_drivers() {
             let message = "no MPI ranks are recorded; the processes that drive accelerators are ranks in the order of \
@@ -78,7 +96,7 @@ impl NsightSource {
         }
         let streams = streams_of(&placed, scan.places.len());
         let contexts = contexts_of(&scan, &streams, &definitions);
-        let lacking = lacking(&scan);
+        let lacking = lacking(profiler, &scan);
         let world_size = definitions.communicators.first().map_or(0, |world| world.members.len());
         definitions.metrics = scan.metrics.iter().map(metric).collect();
         definitions.sampled_contexts = scan.contexts;
@@ -88,6 +106,21 @@ impl NsightSource {
         let shared = Shared { file, origin, comms, world_size, shapes, streams, contexts };
         Ok(NsightSource { definitions, notices, placed, store, shared, lacking })
     }
+}
+
+/// The rows of all reports, one file at a time: a run may have more reports than files may be open.
+fn scanned<T: ReportTables>(files: &[PathBuf], offsets: &[i64]) -> Result<ScannedReports, ReadError> {
+    let mut scan = ScannedReports::default();
+    let mut report = 0;
+    for file in files {
+        for tables in T::open(file)? {
+            // A file that was changed since may have more.
+            let Some(&offset) = offsets.get(report) else { break };
+            tables.take(report, offset, &mut scan)?;
+            report += 1;
+        }
+    }
+    Ok(scan)
 }
 
 /// What of each report was left out as the profiler's own work after the program.
@@ -211,7 +244,7 @@ fn metric(counter: &CounterName) -> Metric {
     }
 }
 
-fn provenance(abouts: &[About]) -> Provenance {
+fn provenance(profiler: &Profiler, abouts: &[About]) -> Provenance {
     let joined = |part: fn(&About) -> &String| {
         let mut all: Vec<&str> =
             abouts.iter().map(|about| part(about).as_str()).filter(|text| !text.is_empty()).collect();
@@ -220,7 +253,7 @@ fn provenance(abouts: &[About]) -> Provenance {
         all.join(", ")
     };
     Provenance {
-        format: "Nsight Systems".to_owned(),
+        format: profiler.name.to_owned(),
         format_version: joined(|about| &about.schema),
         creator: joined(|about| &about.product),
         machine: joined(|about| &about.host),
@@ -229,36 +262,57 @@ fn provenance(abouts: &[About]) -> Provenance {
 }
 
 /// What the reports lack, with the reason.
-fn lacking(scan: &ScannedReports) -> Vec<(Content, &'static str)> {
+fn lacking(profiler: &Profiler, scan: &ScannedReports) -> Vec<(Content, &'static str)> {
     let has_streams = scan.places.iter().any(|place| matches!(place.kind, PlaceKind::Stream { .. }));
     let mut lacking = vec![
-        (Content::Threads, "Nsight Systems records calls of locks, not who holds them"),
-        (Content::Rma, "Nsight Systems records no one-sided communication"),
-        (Content::Topologies, "Nsight Systems records no topologies"),
-        (Content::Severities, "Nsight Systems records events, not a profile"),
+        (Content::Threads, "the profiler records calls of locks, not who holds them"),
+        (Content::Rma, "the profiler records no one-sided communication"),
+        (Content::Topologies, "the profiler records no topologies"),
+        (Content::Severities, "the profiler records events, not a profile"),
     ];
     let mut say = |has: bool, content, reason| {
         if !has {
             lacking.push((content, reason));
         }
     };
-    say(
-        0 < scan.n_values,
-        Content::Counters,
-        "no counters were recorded (nsys profile --gpu-metrics-devices=all, --cuda-memory-usage=true)",
-    );
-    say(0 < scan.n_samples, Content::Samples, "CPUs were not sampled (nsys profile --sample)");
-    say(
-        0 < scan.n_messages,
-        Content::Messages,
-        "MPI was not traced, or sent nothing (nsys profile --trace=mpi)",
-    );
-    say(
-        0 < scan.n_collectives,
-        Content::Collectives,
-        "MPI was not traced, or ran no collectives (nsys profile --trace=mpi)",
-    );
-    say(has_streams, Content::AcceleratorStreams, "no kernels were traced (nsys profile --trace=cuda)");
-    say(0 < scan.n_links, Content::Links, "no kernels were traced (nsys profile --trace=cuda)");
+    say(0 < scan.n_values, Content::Counters, profiler.no_counters);
+    say(0 < scan.n_samples, Content::Samples, profiler.no_samples);
+    say(0 < scan.n_messages, Content::Messages, profiler.no_messages);
+    say(0 < scan.n_collectives, Content::Collectives, profiler.no_collectives);
+    say(has_streams, Content::AcceleratorStreams, profiler.no_kernels);
+    say(0 < scan.n_links, Content::Links, profiler.no_links);
     lacking
+}
+
+/// Nsight Systems.
+const NSIGHT: Profiler = Profiler {
+    name: "Nsight Systems",
+    no_counters: "no counters were recorded (nsys profile --gpu-metrics-devices=all, --cuda-memory-usage=true)",
+    no_samples: "CPUs were not sampled (nsys profile --sample)",
+    no_messages: "MPI was not traced, or sent nothing (nsys profile --trace=mpi)",
+    no_collectives: "MPI was not traced, or ran no collectives (nsys profile --trace=mpi)",
+    no_kernels: "no kernels were traced (nsys profile --trace=cuda)",
+    no_links: "no kernels were traced (nsys profile --trace=cuda)",
+};
+
+impl ReportTables for Database {
+    fn open(path: &Path) -> Result<Vec<Self>, ReadError> {
+        Ok(vec![Database::open(path)?])
+    }
+
+    fn about(&self) -> Result<About, ReadError> {
+        About::read(self)
+    }
+
+    fn first_time(&self) -> i64 {
+        0
+    }
+
+    fn align(abouts: &[About], _: &[i64], notices: &mut Vec<Notice>) -> (Vec<i64>, Option<i64>) {
+        align(abouts, notices)
+    }
+
+    fn take(&self, report: usize, offset_ns: i64, into: &mut ScannedReports) -> Result<(), ReadError> {
+        into.take(self, report, offset_ns)
+    }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Where a name comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// The runtime or driver API of CUDA.
     CudaApi,
     /// A kernel, with its linker's name where that is known.
@@ -27,6 +27,12 @@ pub(super) enum Origin {
     Graph,
     /// A range of NVTX, with the name of its domain unless it is the default one.
     Nvtx(Option<Arc<str>>),
+    /// The runtime of HIP, or an interface below or above it.
+    HipApi,
+    /// A kernel of HIP, with its linker's name where that is known.
+    HipKernel(Option<Arc<str>>),
+    /// A copy of memory by HIP.
+    HipCopy,
     /// A function of MPI.
     Mpi,
     /// A function of the C library, or of another library that was traced.
@@ -39,7 +45,7 @@ pub(super) enum Origin {
 
 /// All regions.
 #[derive(Debug, Default)]
-pub(super) struct NsightRegions {
+pub(crate) struct NsightRegions {
     by_name: FxHashMap<(Origin, Arc<str>), u32>,
     regions: Vec<Region>,
 }
@@ -81,6 +87,15 @@ fn region_of(origin: &Origin, name: &Arc<str>) -> Region {
             canonical_name = mangled.clone().filter(|mangled| mangled != name);
             (RegionRole::Kernel, Paradigm::Cuda)
         }
+        Origin::HipApi => match naming::of_function(name) {
+            (role, Paradigm::Unknown) => (role, Paradigm::Hip),
+            known => known,
+        },
+        Origin::HipKernel(linker) => {
+            canonical_name = linker.clone().filter(|linker| linker != name);
+            (RegionRole::Kernel, Paradigm::Hip)
+        }
+        Origin::HipCopy => (RegionRole::DataTransfer, Paradigm::Hip),
         Origin::Memcpy | Origin::Memset => (RegionRole::DataTransfer, Paradigm::Cuda),
         Origin::Sync => (RegionRole::ThreadWait, Paradigm::Cuda),
         Origin::Graph => (RegionRole::Kernel, Paradigm::Cuda),
@@ -104,7 +119,7 @@ fn region_of(origin: &Origin, name: &Arc<str>) -> Region {
 }
 
 /// The name of a function of CUDA without the version of the interface (`cudaLaunchKernel_v7000`).
-pub(super) fn without_api_version(name: &str) -> &str {
+pub(crate) fn without_api_version(name: &str) -> &str {
     match name.rsplit_once("_v") {
         Some((function, version))
             if 4 <= version.len() && version.bytes().all(|digit| digit.is_ascii_digit()) =>
@@ -116,7 +131,7 @@ pub(super) fn without_api_version(name: &str) -> &str {
 }
 
 /// The kind of a copy by its code in CUPTI's `CUpti_ActivityMemcpyKind` and the kinds of unified memory.
-pub(super) fn memcpy_name(kind: i64) -> String {
+pub(crate) fn memcpy_name(kind: i64) -> String {
     let kind = match kind {
         1 => "Host-to-Device",
         2 => "Device-to-Host",
@@ -137,13 +152,13 @@ pub(super) fn memcpy_name(kind: i64) -> String {
 }
 
 /// Codes of CUPTI's `CUpti_ActivitySynchronizationType`.
-pub(super) const SYNC_EVENT: i64 = 1;
-pub(super) const SYNC_STREAM_WAIT: i64 = 2;
-pub(super) const SYNC_STREAM: i64 = 3;
-pub(super) const SYNC_CONTEXT: i64 = 4;
+pub(crate) const SYNC_EVENT: i64 = 1;
+pub(crate) const SYNC_STREAM_WAIT: i64 = 2;
+pub(crate) const SYNC_STREAM: i64 = 3;
+pub(crate) const SYNC_CONTEXT: i64 = 4;
 
 /// What is waited for, by these codes.
-pub(super) fn sync_name(kind: i64) -> String {
+pub(crate) fn sync_name(kind: i64) -> String {
     match kind {
         SYNC_EVENT => "[CUDA event synchronize]".to_owned(),
         SYNC_STREAM_WAIT => "[CUDA stream wait event]".to_owned(),

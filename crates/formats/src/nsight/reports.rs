@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 65_536;
 
 /// Variables that launchers set to the rank of a process.
-const RANK_VARIABLES: [&str; 7] = [
+pub(crate) const RANK_VARIABLES: [&str; 7] = [
     "OMPI_COMM_WORLD_RANK",
     "PMI_RANK",
     "PMIX_RANK",
@@ -27,14 +27,14 @@ const RANK_VARIABLES: [&str; 7] = [
 ];
 
 /// The exports of a folder, in order of their names; the file itself if it is one.
-pub(super) fn exports_in(candidate: &Candidate) -> Vec<PathBuf> {
+pub(crate) fn exports_in(candidate: &Candidate) -> Vec<PathBuf> {
     let mut files = if candidate.is_file() { vec![candidate.path().to_owned()] } else { files_in(candidate) };
     files.retain(|path| recognise_file(candidate, path));
     files
 }
 
 /// The entries of a folder, in order of their names.
-pub(super) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
+pub(crate) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
     let mut files = candidate.paths(candidate.path(), |_| true);
     files.truncate(MAX_ENTRIES);
     files
@@ -42,14 +42,14 @@ pub(super) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
 
 /// Whether a file is a report before its export. Its format is not published: the name is all there is to go by, and
 /// that it is not a database.
-pub(super) fn is_unexported(candidate: &Candidate, path: &Path) -> bool {
+pub(crate) fn is_unexported(candidate: &Candidate, path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(candidate, path)
 }
 
 /// What a report says of itself.
 #[derive(Debug, Default)]
-pub(super) struct About {
+pub(crate) struct About {
     /// Version of the schema; empty if it is older than its versions.
     pub schema: String,
     /// Name and version of the exporter.
@@ -74,7 +74,7 @@ pub(super) struct About {
 
 /// A device of the system.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Device {
+pub(crate) struct Device {
     pub name: String,
     /// Names it among all devices.
     pub uuid: String,
@@ -100,6 +100,13 @@ impl About {
         }
         let mut known = self.devices.values().filter(|it| it.is_known());
         known.next().filter(|_| known.next().is_none()).cloned()
+    }
+
+    /// Adds a device that a process numbers so, the first of several with that number.
+    pub(crate) fn add_device(&mut self, (pid, number): (i64, i64), id: i64, name: &str, uuid: &str) {
+        let device = Device { name: name.to_owned(), uuid: uuid.to_owned() };
+        self.devices.entry(id).or_insert(device);
+        self.of_processes.entry((pid & 0xff_ffff, number)).or_insert((id, uuid.to_owned()));
     }
 
     /// Reads the tables about the report. What is missing or damaged stays empty.
@@ -210,7 +217,7 @@ impl About {
 
 /// Ranks from the names of files: the number after the last `rank`, else the one number in which they differ.
 /// `None` unless every file has one and all differ.
-pub(super) fn ranks_from_names(files: &[PathBuf]) -> Option<Vec<u32>> {
+pub(crate) fn ranks_from_names(files: &[PathBuf]) -> Option<Vec<u32>> {
     let stems: Vec<String> = files
         .iter()
         .map(|file| file.file_stem().unwrap_or_default().to_string_lossy().into_owned())

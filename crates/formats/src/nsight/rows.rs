@@ -10,23 +10,23 @@
 use std::cmp::Reverse;
 
 /// Bytes of one row in a temporary file.
-pub(super) const ROW_BYTES: usize = 56;
+pub(crate) const ROW_BYTES: usize = 56;
 /// A peer that is not known, or a collective without a root.
-pub(super) const NO_PEER: u32 = u32::MAX;
+pub(crate) const NO_PEER: u32 = u32::MAX;
 
 /// Pageable memory of the host.
-pub(super) const PAGEABLE: u8 = 1;
+pub(crate) const PAGEABLE: u8 = 1;
 /// Pinned memory of the host.
-pub(super) const PINNED: u8 = 2;
+pub(crate) const PINNED: u8 = 2;
 /// What a row of a device has in `bytes`, by its `more`.
-pub(super) const HAS_BYTES: u64 = 1;
+pub(crate) const HAS_BYTES: u64 = 1;
 /// Likewise.
-pub(super) const HAS_SHAPE: u64 = 2;
+pub(crate) const HAS_SHAPE: u64 = 2;
 
 /// What a row is, and what its payload means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(super) enum RowKind {
+pub(crate) enum RowKind {
     /// A call of the host. `id`: the link to what it launched, 0 for none.
     Call,
     /// An operation of a device. `id`: the link to its launch, 0 for none; `op`: what memory of the host a copy has, as
@@ -65,7 +65,7 @@ pub(super) enum RowKind {
 /// What a row of [`RowKind::StreamStep`] does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum StreamStep {
+pub(crate) enum StreamStep {
     /// The host waits for a stream.
     AwaitStream,
     /// The host waits for a context.
@@ -135,7 +135,7 @@ impl RowKind {
 
 /// One row of any table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ReportRow {
+pub(crate) struct ReportRow {
     /// Nanoseconds from the session start of the first report.
     pub start: i64,
     /// Likewise; not before `start`.

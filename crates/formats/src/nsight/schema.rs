@@ -18,12 +18,12 @@ const INNER: u8 = 5;
 const LEAF: u8 = 13;
 
 /// Whether a file begins as SQLite databases do.
-pub(super) fn is_sqlite(candidate: &Candidate, path: &Path) -> bool {
+pub(crate) fn is_sqlite(candidate: &Candidate, path: &Path) -> bool {
     candidate.head(path, MAGIC.len()) == MAGIC
 }
 
 /// Calls `see` with the names of the tables until it returns that it has seen enough. Returns whether all were seen.
-pub(super) fn tables(candidate: &Candidate, path: &Path, mut see: impl FnMut(&str) -> bool) -> bool {
+pub(crate) fn tables(candidate: &Candidate, path: &Path, mut see: impl FnMut(&str) -> bool) -> bool {
     let header = candidate.head(path, HEADER_BYTES);
     if !header.starts_with(MAGIC) || header.len() < HEADER_BYTES {
         return true;

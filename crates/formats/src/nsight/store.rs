@@ -19,9 +19,9 @@ use std::io;
 /// Rows kept in memory while scanning: 28 MB. Chosen so that the reader stays small beside what analyses keep.
 const MAX_BUFFERED: usize = 512 * 1024;
 /// Rows of a block, the unit of reading: 224 KB.
-pub(super) const BLOCK_ROWS: usize = 4096;
+pub(crate) const BLOCK_ROWS: usize = 4096;
 /// Lanes of one place. Calls that overlap beyond this are clipped to the call they overlap, with a notice.
-pub(super) const MAX_LANES: usize = 1024;
+pub(crate) const MAX_LANES: usize = 1024;
 
 /// What was pushed to one place.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ struct Pushed {
 
 /// Takes rows of all places.
 #[derive(Debug, Default)]
-pub(super) struct Partition {
+pub(crate) struct Partition {
     places: Vec<Pushed>,
     n_buffered: usize,
     max_buffered: Option<usize>,
@@ -115,7 +115,7 @@ impl Partition {
 
 /// One run of rows of a lane, to be read at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LaneBlock {
+pub(crate) struct LaneBlock {
     /// Start of the first row.
     pub start: i64,
     /// Latest end of a row.
@@ -129,7 +129,7 @@ pub(super) struct LaneBlock {
 
 /// The rows of a lane.
 #[derive(Debug, Default)]
-pub(super) struct StoredLane {
+pub(crate) struct StoredLane {
     pub blocks: Vec<LaneBlock>,
     /// The rows themselves where there is no temporary file.
     pub rows: Vec<ReportRow>,
@@ -140,7 +140,7 @@ pub(super) struct StoredLane {
 
 /// All rows, in order.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Store {
     pub spill: Option<Spill>,
     /// The lanes of each place.
     pub lanes: Vec<Vec<StoredLane>>,
@@ -152,7 +152,7 @@ pub(super) struct Store {
 
 /// Rows after the end of a place.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LeftOut {
+pub(crate) struct LeftOut {
     pub n: u64,
     pub longest: Option<ReportRow>,
     /// The latest end.

@@ -44,6 +44,8 @@ impl DeviceApi {
         let plain = plain.trim_end_matches("_ptsz").trim_end_matches("_ptds");
         if !is_runtime {
             return match () {
+                // rocprofv3 shows what memory is given and taken back as a stream.
+                () if matches!(role, RegionRole::Allocate | RegionRole::Deallocate) => DeviceApi::Nothing,
                 () if lower.contains("idle") && role != RegionRole::Kernel => DeviceApi::Nothing,
                 () if role == RegionRole::DataTransfer => DeviceApi::Transfer,
                 () if role != RegionRole::Kernel
@@ -213,5 +215,6 @@ mod tests {
             assert_eq!(DeviceApi::of(name, RegionRole::Function), wanted, "{name}");
         }
         assert_eq!(DeviceApi::of("my_memset_kernel", RegionRole::Kernel), DeviceApi::Other);
+        assert_eq!(DeviceApi::of("MEMORY_ALLOCATION_FREE", RegionRole::Allocate), DeviceApi::Nothing);
     }
 }

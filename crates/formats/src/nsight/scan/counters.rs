@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// A counter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::nsight) struct CounterName {
+pub(crate) struct CounterName {
     /// Its name, with the GPU or the memory.
     pub name: String,
     /// Its unit.
@@ -38,15 +38,6 @@ impl ReportScan<'_> {
         self.memory()
     }
 
-    /// The number of a counter.
-    fn counter(&mut self, name: String, unit: &'static str) -> u32 {
-        let known = self.all.metrics.iter().position(|it| it.name == name);
-        u32_from(known.unwrap_or_else(|| {
-            self.all.metrics.push(CounterName { name, unit });
-            self.all.metrics.len() - 1
-        }))
-    }
-
     fn value(&mut self, process: u32, at: i64, metric: u32, value: f64) -> Result<(), ReadError> {
         let place = self.place(process, PlaceKind::Counters);
         let id = self.all.n_values;
@@ -62,7 +53,7 @@ impl ReportScan<'_> {
         self.table("TARGET_INFO_GPU_METRICS", &columns, None, |scan, row| {
             if let (Some(kind), Some(metric), Some(name)) = (row.int(0), row.int(1), row.text(2)) {
                 // The lowest byte is the number of the GPU.
-                let number = scan.counter(format!("{name}, GPU {}", kind & 0xff), "#");
+                let number = scan.all.counter(format!("{name}, GPU {}", kind & 0xff), "#");
                 names.insert((kind, metric), number);
             }
             Ok(())
@@ -79,7 +70,7 @@ impl ReportScan<'_> {
             let number = match names.get(&(kind, metric)) {
                 Some(&number) => number,
                 None => {
-                    let number = scan.counter(format!("metric {metric}, GPU {}", kind & 0xff), "#");
+                    let number = scan.all.counter(format!("metric {metric}, GPU {}", kind & 0xff), "#");
                     names.insert((kind, metric), number);
                     number
                 }
@@ -107,8 +98,8 @@ impl ReportScan<'_> {
         let mut totals: BTreeMap<(u32, Option<i64>), i64> = BTreeMap::new();
         for MemoryOperation { start, process, device, bytes } in operations {
             let place = device.map_or_else(|| "host".to_owned(), |device| format!("device {device}"));
-            let allocated = self.counter(format!("memory allocated, {place}"), "bytes");
-            let change = self.counter(format!("memory change, {place}"), "bytes");
+            let allocated = self.all.counter(format!("memory allocated, {place}"), "bytes");
+            let change = self.all.counter(format!("memory change, {place}"), "bytes");
             let total = totals.entry((process, device)).or_default();
             // What was given before the tracing began may be taken back.
             *total = total.saturating_add(bytes).max(0);

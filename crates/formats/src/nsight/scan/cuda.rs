@@ -195,19 +195,9 @@ impl ReportScan<'_> {
                     scan.region(&Origin::Kernel(mangled), b'k', name, |name| name)
                 }
             };
-            let shape = shape(row).map(|shape| scan.shape(shape));
+            let shape = shape(row).map(|shape| scan.all.shape(shape));
             scan.device_row(row, region, OperationFacts { shape, ..OperationFacts::default() })
         })
-    }
-
-    /// The number of a shape.
-    fn shape(&mut self, shape: LaunchShape) -> u64 {
-        let next = self.all.shapes.len() as u64;
-        let number = *self.all.shape_ids.entry(shape).or_insert(next);
-        if number == next {
-            self.all.shapes.push(shape);
-        }
-        number
     }
 
     /// A table whose rows are named by a code in column `named_by`.

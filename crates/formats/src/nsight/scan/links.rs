@@ -10,12 +10,12 @@ const PAGE_CALLERS: u64 = 32;
 
 /// Correlation ids that device operations name.
 #[derive(Debug, Default)]
-pub(super) struct LinkedCalls {
+pub(crate) struct LinkedCalls {
     pages: FxHashMap<u64, [u64; (PAGE_BITS / 64) as usize]>,
 }
 
 /// The number of a link: the process and the correlation id in it; 0 for no link. Ids of CUPTI have 32 bits.
-pub(super) fn link_id(process: u32, correlation: Option<i64>) -> u64 {
+pub(crate) fn link_id(process: u32, correlation: Option<i64>) -> u64 {
     match correlation.map(u32::try_from) {
         Some(Ok(correlation)) if correlation != 0 => u64::from(process) << 32 | u64::from(correlation),
         _ => 0,
@@ -41,7 +41,7 @@ impl LinkedCalls {
 
 /// The place of the call of each correlation id, kept while waits are read.
 #[derive(Debug, Default)]
-pub(super) struct Callers {
+pub(crate) struct Callers {
     pages: FxHashMap<u64, [u32; 32]>,
 }
 

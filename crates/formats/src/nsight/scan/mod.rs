@@ -11,7 +11,7 @@
 mod counters;
 mod cuda;
 mod host;
-mod links;
+pub(crate) mod links;
 mod mpi;
 mod nvtx;
 mod overhead;
@@ -28,8 +28,8 @@ use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub(super) use counters::CounterName;
-pub(super) use mpi::CommHandle;
+pub(crate) use counters::CounterName;
+pub(crate) use mpi::CommHandle;
 
 /// Times that are believed, in ns from the start of the session: 104 days in both directions. What lies outside
 /// comes from a damaged file.
@@ -37,7 +37,7 @@ const MAX_TIME_NS: i64 = 1 << 53;
 
 /// Which rows belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum PlaceKind {
+pub(crate) enum PlaceKind {
     /// Calls and samples of a thread.
     Thread(u32),
     /// Ranges that were begun by a thread and may end elsewhere.
@@ -50,14 +50,14 @@ pub(super) enum PlaceKind {
 
 /// A sequence of rows; the numbers of processes are those of [`ScannedReports::processes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct RowPlace {
+pub(crate) struct RowPlace {
     pub process: u32,
     pub kind: PlaceKind,
 }
 
 /// A process of a report.
 #[derive(Debug, Clone)]
-pub(super) struct Process {
+pub(crate) struct Process {
     pub report: usize,
     /// Serialised id of the process: that of a thread with zero for the thread.
     pub global_pid: u64,
@@ -71,18 +71,18 @@ impl Process {
 }
 
 /// The process of a serialised id of a thread or process: that id with zero for the thread.
-pub(super) fn process_id(global_id: i64) -> u64 {
+pub(crate) fn process_id(global_id: i64) -> u64 {
     global_id.cast_unsigned() & !0xff_ffff
 }
 
 /// The thread of a serialised id (24 bits).
-pub(super) fn thread_id(global_id: i64) -> u32 {
+pub(crate) fn thread_id(global_id: i64) -> u32 {
     (global_id.cast_unsigned() & 0xff_ffff) as u32
 }
 
 /// What the scans of all reports gather.
 #[derive(Debug, Default)]
-pub(super) struct ScannedReports {
+pub(crate) struct ScannedReports {
     pub regions: NsightRegions,
     pub contexts: SampledContexts,
     context_index: FxHashMap<(u32, u32), u32>,
@@ -97,6 +97,8 @@ pub(super) struct ScannedReports {
     /// Contexts that are waited for: process, device, context.
     pub contexts_of_devices: BTreeMap<(u32, i64, i64), u32>,
     pub partition: Partition,
+    /// Names of places that no table of the format names.
+    pub place_names: BTreeMap<u32, String>,
     /// Names and units of counters.
     pub metrics: Vec<CounterName>,
     /// How kernels were launched, each shape once.
@@ -138,6 +140,42 @@ struct ReportScan<'a> {
 }
 
 impl ScannedReports {
+    /// The number of a process of a report, by its serialised id.
+    pub(crate) fn process(&mut self, report: usize, global_pid: u64) -> u32 {
+        *self.process_index.entry((report, global_pid)).or_insert_with(|| {
+            self.processes.push(Process { report, global_pid });
+            u32_from(self.processes.len() - 1)
+        })
+    }
+
+    /// The number of a place.
+    pub(crate) fn place(&mut self, process: u32, kind: PlaceKind) -> u32 {
+        let place = RowPlace { process, kind };
+        *self.place_index.entry(place).or_insert_with(|| {
+            self.places.push(place);
+            u32_from(self.places.len() - 1)
+        })
+    }
+
+    /// The number of a counter.
+    pub(crate) fn counter(&mut self, name: String, unit: &'static str) -> u32 {
+        let known = self.metrics.iter().position(|it| it.name == name);
+        u32_from(known.unwrap_or_else(|| {
+            self.metrics.push(CounterName { name, unit });
+            self.metrics.len() - 1
+        }))
+    }
+
+    /// The number of a shape.
+    pub(crate) fn shape(&mut self, shape: LaunchShape) -> u64 {
+        let next = self.shapes.len() as u64;
+        let number = *self.shape_ids.entry(shape).or_insert(next);
+        if number == next {
+            self.shapes.push(shape);
+        }
+        number
+    }
+
     /// Takes all rows of a report. Damage is a notice; what was read before it is kept.
     ///
     /// # Errors
@@ -236,21 +274,12 @@ impl ReportScan<'_> {
 
     /// The process of a serialised id of a thread or process.
     fn process(&mut self, global_id: i64) -> u32 {
-        let global_pid = process_id(global_id);
-        let key = (self.report, global_pid);
-        *self.all.process_index.entry(key).or_insert_with(|| {
-            self.all.processes.push(Process { report: self.report, global_pid });
-            u32_from(self.all.processes.len() - 1)
-        })
+        self.all.process(self.report, process_id(global_id))
     }
 
     /// The number of a place.
     fn place(&mut self, process: u32, kind: PlaceKind) -> u32 {
-        let place = RowPlace { process, kind };
-        *self.all.place_index.entry(place).or_insert_with(|| {
-            self.all.places.push(place);
-            u32_from(self.all.places.len() - 1)
-        })
+        self.all.place(process, kind)
     }
 
     /// The place of the calls of a thread.
@@ -331,7 +360,7 @@ impl ReportScan<'_> {
 }
 
 /// An error of a temporary file.
-pub(super) fn temporary_error(file: &Arc<str>, error: &std::io::Error) -> ReadError {
+pub(crate) fn temporary_error(file: &Arc<str>, error: &std::io::Error) -> ReadError {
     let reason = format!("the temporary file for its rows in {:?}: {error}", std::env::temp_dir());
     ReadError { file: Arc::clone(file), offset: 0, record: 0, reason }
 }

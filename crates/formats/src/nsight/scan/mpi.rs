@@ -10,7 +10,7 @@ use ouzel_model::mpi_function;
 
 /// The handle of a communicator in a process.
 #[derive(Debug, Clone)]
-pub(in crate::nsight) struct CommHandle {
+pub(crate) struct CommHandle {
     pub process: u32,
     pub handle: i64,
     /// Its first use.
