@@ -15,7 +15,7 @@ use super::kinds::{self, ActivityClass};
 use super::names::{ChromeRegions, RegionDraft, TextTable};
 use super::number::{ns_from_us, u64_from};
 use super::record::{RecordKind, Store, TrackRecord};
-use super::resources::{CallResources, LaunchShapes, MEMORY};
+use super::resources::{CallResources, LaunchShapes, MEMORY, PROFILER_RANGE};
 use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use super::syncs::StreamSyncs;
@@ -229,6 +229,7 @@ impl Collector {
             self.note_rounded();
         }
         match event.phase {
+            b'X' if event.category == PROFILER_RANGE => self.profiler_range(event, time.ns),
             b'X' => self.slice(event, time.ns),
             b'B' => self.begin(event, time.ns),
             b'E' => {
@@ -376,7 +377,7 @@ impl Collector {
         1 + (file_bits | (correlation & LOW_40))
     }
 
-    fn length(&mut self, event: &Event<'_>) -> i64 {
+    pub(super) fn length(&mut self, event: &Event<'_>) -> i64 {
         if event.duration.is_missing() {
             return 0;
         }

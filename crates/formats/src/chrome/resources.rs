@@ -1,10 +1,13 @@
-//! What PyTorch records of the resources of devices: the shapes of launches, and the state of its allocator.
+//! What PyTorch records of the resources of devices: the shapes of launches, the state of its allocator, and metrics that
+//! CUPTI counts in ranges.
 //!
 //! Law: each shape is kept once. The state of the allocator becomes counters on the thread that allocates, so that the
 //! call path around it is known.
 
 use super::collect::{Collector, TrackKind};
 use super::event::{Args, Event};
+use super::kinds::ActivityClass;
+use super::names::RegionDraft;
 use super::number::u64_from;
 use super::record::RecordKind;
 use super::scan::{JsonCursor, Text};
@@ -14,6 +17,9 @@ use std::io;
 
 /// The name of events of the allocator.
 pub(super) const MEMORY: &[u8] = b"[memory]";
+
+/// The category of ranges that CUPTI counts in.
+pub(super) const PROFILER_RANGE: &[u8] = b"cuda_profiler_range";
 
 /// Shapes, each once.
 #[derive(Debug, Default)]
@@ -121,6 +127,38 @@ impl Collector {
             let name = format!("{what}, {place}");
             let metric = self.metrics.id(Text::plain(name.as_bytes()));
             self.push(track, at_ns, 0, RecordKind::Counter, metric, value.to_bits())?;
+        }
+        Ok(())
+    }
+}
+
+impl Collector {
+    /// A range of CUPTI's range profiler, which is a kernel or one that the program marks: a call beside the streams of its
+    /// device, with a value of each metric. Kineto divides the time of the recording among the ranges, as none is measured.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
+    pub(super) fn profiler_range(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
+        let track = self.track(event, TrackKind::DeviceRanges);
+        let (class, length_ns) = (ActivityClass::DeviceRange, self.length(event));
+        let what = self.regions.id(class, event.name, |name| RegionDraft { name, class, op: None });
+        self.push(track, at_ns, length_ns, RecordKind::Slice, what, 0)?;
+        let message = "ranges of CUPTI's range profiler have no measured times: Kineto divides the recording among them";
+        self.note(Level::Low, NoticeCode::NotRepresented, message);
+        let device = String::from_utf8_lossy(event.pid.raw()).into_owned();
+        let mut cursor = JsonCursor::new(event.args.raw);
+        if cursor.expect(b'{', "").is_err() {
+            return Ok(());
+        }
+        // Within the call, as times count.
+        let at_ns = at_ns + length_ns / 2;
+        while let Ok(Some(metric)) = cursor.key() {
+            let Ok(value) = cursor.value() else { break };
+            let number = std::str::from_utf8(value.raw()).ok().and_then(|text| text.parse::<f64>().ok());
+            let Some(number) = number.filter(|number| number.is_finite()) else { continue };
+            let name = [metric.raw, b", device ", device.as_bytes()].concat();
+            let what = self.metrics.id(Text { raw: &name, escapes: metric.escapes });
+            self.push(track, at_ns, 0, RecordKind::Counter, what, number.to_bits())?;
         }
         Ok(())
     }

@@ -230,6 +230,26 @@ fn operations_of_hip_have_what_their_calls_record() {
 }
 
 #[test]
+fn ranges_of_cupti_have_their_metrics() {
+    // The device has no kernels of its own here, as CUPTI counts alone.
+    let source = source(
+        r#"{"schemaVersion": 1, "traceEvents": [
+        {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":7,"tid":7,"ts":0,"dur":9},
+        {"ph":"X","cat":"cuda_profiler_range","name":"gemm","pid":0,"tid":0,"ts":1,"dur":4,"args":{"smsp__inst.sum":12,"dram__bytes.sum":1.5e3}},
+        {"ph":"X","cat":"cuda_profiler_range","name":"relu","pid":0,"tid":0,"ts":5,"dur":4,"args":{"smsp__inst.sum":3}}]}"#,
+    );
+    let told = told(&source);
+    assert!(
+        told.contains(
+            "1000<gemm 3000smsp__inst.sum, device 0=12 3000dram__bytes.sum, device 0=1500 5000gemm> \
+             5000<relu 7000smsp__inst.sum, device 0=3 9000relu>"
+        ),
+        "{told}"
+    );
+    assert!(source.notices().iter().any(|it| it.message.contains("no measured times")));
+}
+
+#[test]
 fn flows_spans_counters_and_samples_have_their_place() {
     check(
         r#"{"traceEvents":[{"ph":"X","ts":0,"dur":9,"name":"a","pid":1,"tid":1},{"ph":"X","ts":5,"dur":2,"name":"b","pid":1,"tid":2},
