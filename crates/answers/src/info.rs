@@ -225,6 +225,8 @@ fn locations(definitions: &Definitions, info: &TraceInfo) -> Vec<InfoLocation> {
 
 /// The command that uses counters of a trace, and metrics of a profile.
 const OF_BOTH: &str = "profile --metric";
+/// The command that shows metrics of any kind.
+const OF_METRICS: &str = "counters-over-time";
 
 /// What can be asked. A profile beside the trace answers what its counters cannot.
 fn abilities(
@@ -232,12 +234,16 @@ fn abilities(
     commands: impl Fn(Topic) -> Vec<String>,
     has_profile: bool,
 ) -> Vec<InfoAbility> {
+    let has_metrics = info.abilities.iter().any(|it| it.topic == Topic::Metrics && it.available);
     let entry = |ability: &ouzel::info::Ability| {
         let mut commands = commands(ability.topic);
         let mut reason = ability.reason.clone();
         if has_profile && !ability.available && ability.topic == Topic::Counters {
             commands.retain(|command| command != OF_BOTH);
             reason += "; the profile beside it has sums";
+        }
+        if has_metrics && !ability.available && ability.topic == Topic::Counters {
+            commands.retain(|command| command != OF_METRICS);
         }
         InfoAbility { what: ability.topic.what(), available: ability.available, reason, commands }
     };
