@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A temporary file that many readers share.
 #[derive(Debug, Clone)]
-pub(super) struct Spill {
+pub(crate) struct Spill {
     file: Arc<(Unfinished, File)>,
 }
 
@@ -35,7 +35,7 @@ impl Spill {
 
 /// Reads rows of a [`Spill`].
 #[derive(Debug)]
-pub(super) struct SpillReader {
+pub(crate) struct SpillReader {
     file: File,
     bytes: Vec<u8>,
 }
@@ -59,7 +59,7 @@ impl SpillReader {
 
 /// Sorted rows in a temporary file.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct SortedRun {
+pub(crate) struct SortedRun {
     pub offset: u64,
     pub n_rows: u64,
 }

@@ -524,7 +524,7 @@ fn laws_hold_for_what_a_report_asks() {
     for max_bytes in [u64::MAX, 0] {
         laws::check_on_devices(
             |definitions: &Definitions| ReportedDevices::new(definitions, max_bytes),
-            |devices| devices.described(),
+            DevicesOfRun::described,
         );
     }
 }
