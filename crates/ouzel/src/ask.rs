@@ -582,7 +582,7 @@ const RECORD_BYTES: u64 = 64 << 20;
 
 /// Bytes for calls and operations of accelerators that a report replays together, or an eighth of the memory limit: beyond,
 /// it replays the run in parts.
-const DEVICE_BYTES: u64 = 96 << 20;
+const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Most locations of which it keeps any.
 const MOST_KEPT: usize = 1024;
