@@ -55,6 +55,7 @@ pub(crate) fn path_kinds(
     let mut kinds = vec![outside; call_paths.len()];
     // What calls inside of the path inherit: communication and waiting, but for waiting of threads.
     let mut inherited: Vec<Option<TimeKind>> = vec![None; call_paths.len()];
+    let mut is_entry = vec![true; call_paths.len()];
     for path in call_paths.paths() {
         let Some(id) = call_paths.region(path) else { continue };
         if id == definitions.filtered_region {
@@ -63,7 +64,8 @@ pub(crate) fn path_kinds(
         let (region, class) = (definitions.region(id), classes[id.index()]);
         let caller = call_paths.parent(path);
         let above = caller.index();
-        let (kind, passed_on) = match caller == CallPathTree::ROOT && is_program(region) {
+        is_entry[path.index()] = is_entry[above] && is_program(region);
+        let (kind, passed_on) = match is_entry[path.index()] {
             true => (TimeKind::Computation, None),
             false => kind_within(inherited[above], region, class),
         };
@@ -80,11 +82,13 @@ pub(crate) fn path_kinds(
 pub fn kinds_in_profile(tree: &CallTree, regions: &[Region], classes: &[Class]) -> Vec<(TimeKind, RegionId)> {
     let mut kinds = Vec::with_capacity(tree.len());
     let mut inherited: Vec<Option<TimeKind>> = Vec::with_capacity(tree.len());
+    let mut is_entry: Vec<bool> = Vec::with_capacity(tree.len());
     for node in tree.nodes() {
         let caller = node.parent.map(ouzel_model::CallPathId::index);
         let above = caller.and_then(|caller| inherited[caller]);
         let id = node.region.index();
-        let (kind, passed_on) = match node.parent.is_none() && is_program(&regions[id]) {
+        is_entry.push(caller.is_none_or(|caller| is_entry[caller]) && is_program(&regions[id]));
+        let (kind, passed_on) = match is_entry[is_entry.len() - 1] {
             true => (TimeKind::Computation, None),
             false => kind_within(above, &regions[id], classes[id]),
         };
@@ -98,8 +102,9 @@ pub fn kinds_in_profile(tree: &CallTree, regions: &[Region], classes: &[Class]) 
     kinds
 }
 
-/// Whether a region at the root stands for the program or a thread: tools put these there as regions of their own, and
-/// what is called there is no part of the measurement system.
+/// Whether a region stands for the program or a thread, if it is at the root or called by others that do: tools put these
+/// there as regions of their own, one or several (`<Primary> › <Main>` of hpcrun), and what is called there is no part of
+/// the measurement system.
 fn is_program(region: &Region) -> bool {
     region.paradigm == Paradigm::MeasurementSystem
 }

@@ -2,7 +2,7 @@
 
 use super::{threads_of, try_threads};
 use crate::{Metric, Reason, RunEfficiency, Threads, Unavailable};
-use ouzel_model::{Filter, Ticks};
+use ouzel_model::{Filter, Paradigm, RegionRole, Ticks, TraceSource};
 use ouzel_testkit::ToyTrace;
 
 fn useful(trace: &ToyTrace) -> Vec<u64> {
@@ -50,6 +50,20 @@ fn code_between_recorded_calls_is_useful_for_the_first_thread() {
     let run = run_of(&trace);
     assert_eq!((run.n_processes, run.n_threads, run.useful_sum), (2, 3, 90));
     assert_identity(&run);
+}
+
+/// `hpcrun` puts two of these around a program; further in, what belongs to the measurement system is no work.
+#[test]
+fn entries_of_the_program_are_no_part_of_the_measurement() {
+    let mut trace = ToyTrace::new(
+        "0: enter primary @0, enter start @0, enter main @0, enter flush @60, leave @100, leave @100, leave @100, leave @100",
+    );
+    for name in ["primary", "start", "flush"] {
+        let region = trace.definitions().regions.iter().position(|region| &*region.name == name);
+        let region = &mut trace.definitions_mut().regions[region.expect("it is defined")];
+        (region.role, region.paradigm) = (RegionRole::Artificial, Paradigm::MeasurementSystem);
+    }
+    assert_eq!(useful(&trace), [60]);
 }
 
 #[test]
