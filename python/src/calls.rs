@@ -4,11 +4,6 @@ use crate::cluster;
 use crate::errors;
 use crate::table::Table;
 use crate::trace::Trace;
-use ouzel::Answer;
-use ouzel::analyses::call_path_profile::CallPathProfile;
-use ouzel::analyses::call_tree::call_tree;
-use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::engine::AnalysisSet;
 use ouzel::model::{MetricId, RankSet, Table as ModelTable};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -54,15 +49,7 @@ impl Trace {
     fn create_cct(&self, py: Python<'_>, metrics: Option<Vec<String>>) -> PyResult<Table> {
         let chosen = self.counters(metrics)?;
         self.table(py, |trace, options| {
-            let definitions = trace.definitions();
-            let mut set = AnalysisSet::default();
-            let profile = set.add(CallPathProfile);
-            let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
-            let mut pass = trace.run(&set, options)?;
-            let profile = pass.outputs.take(&profile)?;
-            let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
-            let tree = call_tree(&profile, counters.as_ref(), &chosen, definitions);
-            Ok(Answer::new(tree.table(definitions), pass))
+            Ok(trace.call_tree(&chosen, options)?.map(|tree| tree.table(trace.definitions())))
         })
     }
 }

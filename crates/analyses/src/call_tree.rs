@@ -7,7 +7,8 @@
 //! in Pipit's calling-context tree (Bhatele et al., SC 2023, section III). Laws: parents
 //! come before children, children of a node in the order of their names; `inclusive` is
 //! `exclusive` plus `inclusive` of the children, of time and of every counter; a recursive
-//! call is a deeper node. For one tree per location, see the crate `ouzel-context-tree`.
+//! call is a deeper node. Callers of selected calls that are not selected themselves have no visits, and their own time
+//! is in `[filtered]`. For one tree per location, see the crate `ouzel-context-tree`.
 
 use crate::call_path_profile::ProfileOutput;
 use crate::metric_profile::MetricProfileOutput;
@@ -65,7 +66,28 @@ pub fn call_tree(
         *inclusive = inclusive.saturating_add(row.inclusive);
         *exclusive = exclusive.saturating_add(row.exclusive);
     }
+    with_hidden_callers(&mut nodes, &definitions.region(definitions.filtered_region).name);
     CallTreeOutput { nodes, metrics: metrics.to_vec() }
+}
+
+/// Gives callers without values of their own what their callees have, and takes from `[filtered]` what these have.
+fn with_hidden_callers(nodes: &mut [CallTreeNode], filtered: &str) {
+    let mut in_callees = vec![(0, vec![0; nodes.first().map_or(0, |node| node.gains.len())]); nodes.len()];
+    for i in (0..nodes.len()).rev() {
+        let node = &mut nodes[i];
+        let (time, gains) = std::mem::take(&mut in_callees[i]);
+        if node.visits == 0 || &*node.region == filtered {
+            node.inclusive = Ticks(node.exclusive.0.saturating_add(time));
+            for ((inclusive, exclusive), in_callees) in node.gains.iter_mut().zip(gains) {
+                *inclusive = exclusive.saturating_add(in_callees);
+            }
+        }
+        if let Some(parent) = node.parent {
+            let (time, gains) = &mut in_callees[parent];
+            *time = node.inclusive.0.saturating_add(*time);
+            gains.iter_mut().zip(&node.gains).for_each(|(sum, gain)| *sum = gain.0.saturating_add(*sum));
+        }
+    }
 }
 
 /// The nodes without values, and the node of each call path; the root has none.

@@ -3,7 +3,7 @@
 //! Law: what was not recorded is never called insignificant, and what is only possible never certain.
 
 use crate::findings::words::percent;
-use crate::findings::{Confidence, Findings};
+use crate::findings::{Confidence, Finding, FindingKind, Findings, SIGNIFICANT};
 use crate::{RunCard, TrustCard};
 use ouzel_model::units;
 use serde::Serialize;
@@ -16,6 +16,8 @@ pub struct Headline {
     pub text: String,
     /// What is missing from the trace; `null` if nothing is.
     pub incomplete: Option<String>,
+    /// What the page leaves out if some calls are selected; `null` if all are.
+    pub selected: Option<String>,
     /// What the findings would gain together; not more than the run.
     pub gain_ns: u64,
     /// `gain_ns / run time`.
@@ -29,9 +31,14 @@ impl Headline {
         let gain_ns = findings.gain_together_ns.min(run.span_ns);
         let gain_fraction = run.share(gain_ns);
         let (gain, span) = (units::time(gain_ns), units::time(run.span_ns));
+        let n_elsewhere = findings.n_elsewhere.unwrap_or_default();
         let text = match (gain_ns, trust.lost.is_empty()) {
+            _ if gain_ns == 0 && 0 < n_elsewhere => "No findings in the selected calls".to_owned(),
             _ if findings.list.is_empty() => {
                 format!("No findings: {}", withheld.unwrap_or("nothing in the selection takes time"))
+            }
+            (0, true) if findings.is_unexplained => {
+                format!("No single change would recover more than {} of {span}", percent(SIGNIFICANT))
             }
             (0, true) => format!("Nothing significant is lost in {span}"),
             (0, false) => format!("Nothing significant in what was recorded ({span})"),
@@ -45,8 +52,33 @@ impl Headline {
                 format!("{up_to}{gain} of {span} ({}) can be recovered{how}", percent(gain_fraction))
             }
         };
-        Headline { text, incomplete: trust.incomplete_in_words(), gain_ns, gain_fraction }
+        Headline {
+            text,
+            incomplete: trust.incomplete_in_words(),
+            selected: findings.n_elsewhere.map(|n| selected(findings, n)),
+            gain_ns,
+            gain_fraction,
+        }
     }
+}
+
+/// What a page about selected calls leaves out, where so many findings are about others.
+fn selected(findings: &Findings, n_elsewhere: usize) -> String {
+    let is_one = |finding: &&Finding| finding.kind != FindingKind::NothingSignificant;
+    let n_all = findings.list.iter().filter(is_one).count() + n_elsewhere;
+    let which = match (n_all, n_elsewhere) {
+        (0, _) | (_, 0) => String::new(),
+        (1, _) => "The one finding of the run is about other calls. ".to_owned(),
+        (n, elsewhere) if n == elsewhere => format!("All {n} findings of the run are about other calls. "),
+        (n, 1) => format!("Of {n} findings of the run, one is about other calls and is not shown. "),
+        (n, elsewhere) => {
+            format!("Of {n} findings of the run, {elsewhere} are about other calls and are not shown. ")
+        }
+    };
+    format!(
+        "{which}Only findings and losses are limited to the selected calls: efficiencies, segments, groups and loops are \
+         those of all calls."
+    )
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ use ouzel_analyses::semantics::{Class, Family, Semantics};
 use ouzel_efficiency::{CounterIds, Metric, Reason, RegionOfInterest, RunEfficiency, Threads, Unavailable};
 use ouzel_engine::{AnalysisError, AnalysisSet, Key, LocationSummary, Report};
 use ouzel_model::{
-    CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Ticks, units,
+    CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Selection, Ticks, units,
 };
 use ouzel_replay::Replay;
 use ouzel_waits::accelerators::{AcceleratorsSummary, DeviceLoss, DeviceLosses};
@@ -304,6 +304,7 @@ impl ReportAnalyses {
             devices: None,
             accelerators: None,
             breakdown,
+            wanted: None,
         })
     }
 
@@ -367,6 +368,8 @@ pub struct Material {
     accelerators: Option<AcceleratorsSummary>,
     /// Of runs whose threads run collectives beside others.
     breakdown: Option<BreakdownOutput>,
+    /// By call path of the profile: whether findings and losses in it are wanted; none if all are.
+    wanted: Option<Vec<bool>>,
 }
 
 impl Material {
@@ -468,6 +471,12 @@ impl Material {
         self.steps = steps;
     }
 
+    /// Keeps what is said of some call paths to those that are selected: findings and losses. All else is about all
+    /// calls, which the passes have to see. After all results have been added.
+    pub fn want_calls(&mut self, selection: &Selection, definitions: &Definitions) {
+        self.wanted = Some(selection.of_paths(&self.profile.call_paths, definitions));
+    }
+
     /// Adds notices from other sources.
     pub fn add_notices(&mut self, notices: &[Notice]) {
         self.notices.extend_from_slice(notices);
@@ -513,6 +522,8 @@ impl Material {
             devices: self.devices.as_deref(),
             accelerators: None,
             breakdown: self.breakdown.as_ref(),
+            wanted: self.wanted.as_deref(),
+            threads_wait: None,
             clocks_are_right: !has(NoticeCode::ClocksUnsynchronised) && !has(NoticeCode::MessageOrder),
             nothing_lost,
             recorded: self.run.recorded,
@@ -530,8 +541,10 @@ impl Material {
         let threads = threads.and_then(|threads| threads.comparable(has_teams));
         // Without names it is unknown which regions compute and which wait.
         let group = phases.main_group();
-        let losses =
-            if lost_definitions { Vec::new() } else { losses::losses(profile, definitions, classes, group) };
+        let losses = match lost_definitions {
+            true => Vec::new(),
+            false => losses::losses(profile, definitions, classes, group, self.wanted.as_deref()),
+        };
         let interest = threads
             .as_ref()
             .ok()
@@ -545,6 +558,7 @@ impl Material {
             self.accelerators.as_ref().map(|it| AcceleratorsCard::new(it, run.span_ns, &definitions.clock));
         let sources = Sources {
             accelerators: accelerators.as_ref(),
+            threads_wait: losses.iter().find(|loss| loss.kind == LossKind::WaitForThreads),
             ..self.sources(definitions, trust.lost.is_empty())
         };
         let findings = if lost_definitions { Findings::default() } else { findings::findings(&sources) };

@@ -45,6 +45,9 @@ pub struct Loss {
     pub most: RankTime,
     /// The process with the least time.
     pub least: RankTime,
+    /// The call path in the tree of the profile.
+    #[serde(skip)]
+    pub(crate) path: CallPathId,
 }
 
 /// How long a process spent somewhere.
@@ -140,14 +143,18 @@ pub(crate) fn losses(
     definitions: &Definitions,
     classes: &[Class],
     group: Option<&PhaseGroup>,
+    wanted: Option<&[bool]>,
 ) -> Vec<Loss> {
     let span = profile.run_range.map(|range| range.end.since(range.start)).unwrap_or_default();
     let context = LossContext { profile, definitions, span, group };
     let mut losses = context.outside_of_mpi(classes);
     losses.extend(context.unrecorded());
     losses.extend(context.waiting(classes));
-    losses
-        .retain(|loss| SHARE_MIN <= loss.share_of_run && (loss.band_ns == 0 || loss.band_ns < loss.lost_ns));
+    losses.retain(|loss| {
+        SHARE_MIN <= loss.share_of_run
+            && (loss.band_ns == 0 || loss.band_ns < loss.lost_ns)
+            && wanted.is_none_or(|wanted| wanted[loss.path.index()])
+    });
     losses.sort_by(|a, b| (b.lost_ns, a.kind, &a.call_path).cmp(&(a.lost_ns, b.kind, &b.call_path)));
     losses
 }
@@ -354,6 +361,7 @@ impl LossContext<'_> {
         };
         Loss {
             kind,
+            path: path.unwrap_or(CallPathTree::ROOT),
             source: regions.last().and_then(|&region| self.definitions.region(region).source()),
             call_path: regions
                 .into_iter()

@@ -373,11 +373,21 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<SegmentsCard>, AskError> {
         let definitions = self.definitions();
-        let phases = self.phases(semantics, options)?;
+        let (all_calls, selected) = self.of_all_calls(options);
+        let options = &all_calls;
+        let mut phases = self.phases(semantics, options)?;
         let classes = semantics.classes(definitions);
         let card = |phases: &PhasesOutput| {
-            SegmentsCard::new(phases, definitions, &classes, which, Detail::Iterations)
+            let card = SegmentsCard::new(phases, definitions, &classes, which, Detail::Iterations);
+            match &selected {
+                Some(selection) => card.with_paths_of(&selection.of_paths(&phases.call_paths, definitions)),
+                None => card,
+            }
         };
+        if let Some(selection) = &selected {
+            phases.notices.extend(selection.unmatched.iter().cloned());
+            phases.notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+        }
         let answer = phases.map(|phases| (card(&phases), phases));
         if answer.output.0.epochs.is_empty() {
             return Ok(answer.map(|(card, _)| card));
@@ -399,6 +409,8 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<Diagnosed>, AskError> {
         let definitions = self.definitions();
+        let (all_calls, selected) = self.of_all_calls(options);
+        let options = &all_calls;
         let mut set = beside;
         let analyses = ReportAnalyses::add_to(&mut set, definitions, semantics);
         let trees = TreesBesidePhases::add_to(&mut set, self, trees_of(semantics, options), options);
@@ -426,6 +438,10 @@ impl Trace {
         let cube = cube.map(|cube| pass.outputs.take(&cube)).transpose()?;
         let mut variations = cube.map(|cube| Variations::new(cube, definitions));
         material.add_notices(variations.as_ref().map_or(&[], Variations::notices));
+        if let Some(selection) = selected {
+            material.add_notices(&selection.unmatched);
+            material.want_calls(&selection, definitions);
+        }
         let mut report = material.report(definitions);
         if let Some(variations) = &mut variations {
             variations.add_to(&mut report, options.jobs);
@@ -451,7 +467,7 @@ impl Trace {
     ) -> Result<(), AskError> {
         let definitions = self.definitions();
         // A part of a run cannot be replayed without the rest.
-        let is_whole = options.filter.ranks.is_none() && options.filter.time_ns.is_none();
+        let is_whole = options.filter.is_everything();
         let mut set = AnalysisSet::default();
         let late =
             material.wants_messages(definitions).then(|| LateMessages { semantics: semantics.clone() });

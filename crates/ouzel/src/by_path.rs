@@ -5,7 +5,9 @@
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
+use ouzel_analyses::call_tree::{CallTreeOutput, call_tree};
 use ouzel_analyses::callers::{CallPathRows, Callers};
+use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::time_profile::{TimeProfile, TimeProfileOutput};
 use ouzel_engine::AnalysisSet;
@@ -71,6 +73,30 @@ impl Trace {
             let gains = pass.outputs.take(&counters)?.in_place_of_time(&profile, metric);
             Ok(Answer::new(gains, pass))
         })
+    }
+
+    /// One tree of call paths, with the gains of `metrics`. One pass.
+    ///
+    /// # Errors
+    /// If the pass was cancelled.
+    pub fn call_tree(
+        &self,
+        metrics: &[MetricId],
+        options: &Options<'_>,
+    ) -> Result<Answer<CallTreeOutput>, AskError> {
+        let answer = self.with_callers(By::CallPath, options, |options| {
+            let mut set = AnalysisSet::default();
+            let profile = set.add(CallPathProfile);
+            let counters = (!metrics.is_empty()).then(|| set.add(MetricProfile));
+            let mut pass = self.run(&set, options)?;
+            let profile = pass.outputs.take(&profile)?;
+            let counters = counters.map(|key| pass.outputs.take(&key)).transpose()?;
+            Ok(Answer::new((profile, counters, None::<CommunicationOutput>), pass))
+        })?;
+        let tree = |(profile, counters, _): (_, Option<_>, _)| {
+            call_tree(&profile, counters.as_ref(), metrics, self.definitions())
+        };
+        Ok(answer.map(tree))
     }
 
     /// Exclusive time in bins over the run, to be shown by region or by call path; passes as of

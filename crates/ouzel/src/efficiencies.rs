@@ -1,5 +1,6 @@
 //! The efficiencies of the run in a trace: one pass over all that they take, that of a replay without transfers too.
 
+use crate::all_calls::changes_nothing;
 use crate::phases::PlanKeys;
 use crate::trees::{TreeKeys, trees_of};
 use crate::{Answer, AskError, Options, Trace};
@@ -45,6 +46,8 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<TraceEfficiency>, AskError> {
         let definitions = self.definitions();
+        let (all_calls, selected) = self.of_all_calls(options);
+        let options = &all_calls;
         let EfficiencyQuery { semantics, hybrid, per } = query;
         let classes = semantics.classes(definitions);
         let mut set = AnalysisSet::default();
@@ -99,7 +102,12 @@ impl Trace {
             parts,
             run,
         };
-        Ok(Answer::new(efficiency, pass))
+        let mut answer = Answer::new(efficiency, pass);
+        if let Some(selection) = selected {
+            answer.notices.extend(changes_nothing("efficiencies", &selection));
+            answer.notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+        }
+        Ok(answer)
     }
 }
 
@@ -112,8 +120,7 @@ struct Replayed {
 impl Replayed {
     /// Nothing if a part of the run is selected: it cannot be replayed.
     fn add_to(set: &mut AnalysisSet, definitions: &Definitions, options: &Options<'_>) -> Option<Self> {
-        let is_whole = options.filter.ranks.is_none() && options.filter.time_ns.is_none();
-        is_whole.then(|| Replayed {
+        options.filter.is_everything().then(|| Replayed {
             waits: set.add_silent(Waits::with_edges(definitions).silent()),
             calls: set.add_silent(CallsOfMpi::new(definitions)),
         })

@@ -21,6 +21,7 @@
 #![deny(missing_docs)]
 
 mod accelerators;
+mod all_calls;
 mod ask;
 mod asked;
 mod by_path;

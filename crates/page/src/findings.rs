@@ -19,6 +19,7 @@ pub fn headline(headline: &Headline) -> Markup {
     html! {
         h1 { (headline.text) }
         @if let Some(incomplete) = &headline.incomplete { p.bad { (incomplete) } }
+        @if let Some(selected) = &headline.selected { p { (selected) } }
     }
 }
 

@@ -203,6 +203,8 @@ class Headline(TypedDict):
     """The summary of the findings."""
     incomplete: str | None
     """What is missing from the trace; ``None`` if nothing is."""
+    selected: str | None
+    """What the page leaves out if some calls are selected; ``None`` if all are."""
     gain_ns: int
     """What the findings would gain together; not more than the run."""
     gain_fraction: float

@@ -188,7 +188,7 @@ export interface Segment {
 
 export interface Report {
   run: { span_ns: Ns; n_processes: number; n_threads: number; n_events: number; n_messages: number };
-  headline: { text: string; incomplete: string | null; gain_ns: Ns; gain_fraction: number } | string;
+  headline: { text: string; incomplete: string | null; selected: string | null; gain_ns: Ns; gain_fraction: number } | string;
   efficiency: { parallel: number; load_balance: number; communication: number } | null;
   findings: Finding[];
   segments: Segment[];

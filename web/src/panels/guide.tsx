@@ -67,7 +67,7 @@ export function Guide() {
 function Head({ report }: { report: Report }) {
   const { efficiency } = report;
   // That of a profile is its text.
-  const headline = typeof report.headline === "string" ? { text: report.headline, incomplete: null } : report.headline;
+  const headline = typeof report.headline === "string" ? { text: report.headline, incomplete: null, selected: null } : report.headline;
   const parts: [string, number, string][] = efficiency
     ? [["parallel", efficiency.parallel, "Mean computing time / run time"], ["balance", efficiency.load_balance, "Mean computing time / that of the busiest"], ["comm.", efficiency.communication, "Computing time of the busiest / run time"]]
     : [];
@@ -75,6 +75,7 @@ function Head({ report }: { report: Report }) {
     <header class="headline">
       <h2>{unbroken(headline?.text ?? "")}</h2>
       {headline?.incomplete && <p class="warn">{headline.incomplete}</p>}
+      {headline?.selected && <p>{headline.selected}</p>}
       <dl class="gauges">
         {parts.map(([name, part, what]) => (
           <div key={name} title={what}><dt>{name}</dt><dd>{percent(part)}</dd><meter min={0} max={1} value={part} aria-label={name} /></div>

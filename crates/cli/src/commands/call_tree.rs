@@ -5,17 +5,13 @@ use crate::args::Common;
 use crate::command::{Command, Need, Question};
 use crate::commands::profile::metrics;
 use crate::exit::Outcome;
-use crate::session::{Session, taken};
+use crate::session::Session;
 use crate::terminal::grid::{Grid, GridColumn};
 use crate::terminal::page::Page;
 use crate::terminal::style::{Paint, clean};
 use crate::terminal::units;
 use clap::Args;
-use ouzel::Answer;
-use ouzel::analyses::call_path_profile::CallPathProfile;
-use ouzel::analyses::call_tree::{CallTreeOutput, call_tree};
-use ouzel::analyses::metric_profile::MetricProfile;
-use ouzel::engine::AnalysisSet;
+use ouzel::analyses::call_tree::CallTreeOutput;
 use ouzel_answers::CallTreeAnswer;
 
 pub const COMMAND: Command = Command::about_a_run::<CallTreeArgs>(
@@ -31,7 +27,8 @@ Examples:
   ouzel call-tree scorep-run/ --metric PAPI_TOT_INS --format csv -o tree.csv
   ouzel call-tree scorep-run/ --format json | jq '.data.nodes[] | select(.parent == null)'
 
-A node is a path of names; values are sums over all locations. A recursive call is a deeper node.")]
+A node is a path of names; values are sums over all locations. A recursive call is a deeper node.
+With --region, callers that are not selected have no visits, and their own time is in [filtered].")]
 pub struct CallTreeArgs {
     /// Add the gains of counters that match this pattern, e.g. 'PAPI_*' (may be repeated)
     #[arg(long, value_name = "PATTERN")]
@@ -51,14 +48,7 @@ impl Question for CallTreeArgs {
 fn run(session: &Session<'_>, args: &CallTreeArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
     let chosen = metrics::chosen(definitions, &args.metric)?;
-    let mut set = AnalysisSet::default();
-    let profile = set.add(CallPathProfile);
-    let counters = (!chosen.is_empty()).then(|| set.add(MetricProfile));
-    let mut report = session.run(&set)?;
-    let profile = taken(report.outputs.take(&profile), "profile")?;
-    let counters = counters.map(|key| taken(report.outputs.take(&key), "counters")).transpose()?;
-    let tree = call_tree(&profile, counters.as_ref(), &chosen, definitions);
-    let answer = Answer::new(tree, report);
+    let answer = session.answer(|trace, options| trace.call_tree(&chosen, options))?;
     session.reply(
         &answer,
         |tree| CallTreeAnswer::new(tree, definitions),

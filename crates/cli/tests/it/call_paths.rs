@@ -1,7 +1,7 @@
 //! Every call path that a command prints is one of `profile --call-paths`: nothing that was found, folded or made up
 //! appears in it as a caller or callee.
 
-use crate::run::{Ran, Scratch, at_hand, command, json, ran_on};
+use crate::run::{Ran, Scratch, at_hand, command, json, ran_on, testdata};
 use ouzel::model::{Filter, short_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -165,7 +165,9 @@ fn check(archive: &Path, selection: &[&str]) {
     }
     // What makes calls of a selected time late may lie before it; a tree has calls before it, too, without visits.
     let reaches_back = |words: &[&str]| words.contains(&"--delays") || words[0] == "call-tree";
-    let whole = selection.contains(&"--time").then(|| profile(archive, &[]));
+    let whole = (!selection.is_empty()).then(|| profile(archive, &[]));
+    // Findings and trees about selected calls name all callers, and losses of segments are those of all calls.
+    let names_callers = |words: &[&str]| matches!(words[0], "report" | "call-tree");
     let is_long = LONG < ouzel::open(archive).expect("what the test made").event_bytes(&Filter::default());
     // A replay is of the whole run, whatever is selected.
     let is_of_selection = |words: &&&[&str]| words[0] != "what-if" || !selection.contains(&"--time");
@@ -175,20 +177,22 @@ fn check(archive: &Path, selection: &[&str]) {
     let commands = &COMMANDS[..if is_long { FIRST.min(n_commands) } else { n_commands }];
     for words in commands.iter().filter(is_of_selection) {
         let words = [*words, selection].concat();
-        let known = whole.as_ref().filter(|_| reaches_back(&words)).unwrap_or(&selected);
+        let is_of_all = reaches_back(&words) && selection.contains(&"--time") || names_callers(&words);
+        let mut known = selected.clone();
+        known.extend(whole.iter().filter(|_| is_of_all).flatten().cloned());
         let of = format!("{words:?} of {archive:?}");
         let page = on_wide_lines(archive, &words);
         // Questions that do not apply to a trace are refused.
         if !matches!(page.code, Some(0 | 2)) {
             continue;
         }
-        check_text(&page.out, known, &of);
+        check_text(&page.out, &known, &of);
         let mut found = Paths::new();
         let answer: Value =
             serde_json::from_str(&ran_on(archive, &[&words[..], &["--format", "json"]].concat()).out)
                 .expect("what the test made");
         collect(&answer["data"], &mut found);
-        let unknown: Vec<_> = found.difference(known).collect();
+        let unknown: Vec<_> = found.difference(&known).collect();
         assert!(unknown.is_empty(), "{of}: {unknown:?}");
     }
     // Tests at the same time must not share a folder.
@@ -197,7 +201,8 @@ fn check(archive: &Path, selection: &[&str]) {
     let words = [&["report", "-o", file.to_str().expect("what the test made")], selection].concat();
     if matches!(ran_on(archive, &words).code, Some(0 | 2)) {
         let html = std::fs::read_to_string(&file).expect("what the test made");
-        check_html(&html, &selected, &format!("page of {archive:?}"));
+        let known = whole.as_ref().unwrap_or(&selected);
+        check_html(&html, known, &format!("page of {archive:?}"));
     }
 }
 
@@ -234,6 +239,95 @@ fn every_call_path_of_a_selection_is_one_of_its_profile() {
     for archive in at_hand().into_iter().filter(|path| path.to_string_lossy().contains("testdata")) {
         check(&archive, &["--region", "MPI_*"]);
         check(&archive, &["--time", "1ms..40ms"]);
+    }
+}
+
+/// Findings, and the names in each path in which they are.
+fn found(archive: &Path, words: &[&str]) -> (Value, Vec<Value>, Vec<Vec<String>>) {
+    let data = json(archive, &[&["report"], words].concat())["data"].take();
+    let is_one = |finding: &&Value| finding["kind"] != "nothing_significant";
+    let findings: Vec<Value> =
+        data["findings"].as_array().expect("a list").iter().filter(is_one).cloned().collect();
+    let names = |finding: &Value| {
+        let more = finding["more_call_paths"].as_array().expect("a list").iter();
+        let paths = std::iter::once(&finding["call_path"]).chain(more);
+        let names = paths.flat_map(|path| path.as_array().expect("a path"));
+        names.map(|name| name.as_str().expect("a name").to_owned()).collect()
+    };
+    let paths = findings.iter().map(names).collect();
+    (data, findings, paths)
+}
+
+/// The report about some regions has the findings of the whole run that are in them or what they call, as they are there.
+#[test]
+fn a_report_about_regions_has_the_findings_in_them() {
+    let (mut n_shown, mut n_elsewhere) = (0, 0);
+    for archive in at_hand().into_iter().filter(|path| path.to_string_lossy().contains("testdata")) {
+        let (all, findings, paths) = found(&archive, &[]);
+        assert!(all["headline"]["selected"].is_null(), "{archive:?}");
+        let last = findings.first().and_then(|first| first["call_path"].as_array()?.last()?.as_str());
+        for region in ["MPI_*"].into_iter().chain(last) {
+            let is_meant = |name: &String| match region.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == region,
+            };
+            // Patterns are no names.
+            if region != "MPI_*" && region.contains(['*', '?']) {
+                continue;
+            }
+            let is_in = |names: &Vec<String>| names.iter().any(is_meant);
+            let expected: Vec<&Value> =
+                findings.iter().zip(&paths).filter(|(_, names)| is_in(names)).map(|(it, _)| it).collect();
+            let (data, shown, _) = found(&archive, &["--region", region]);
+            // What varies alike is looked for among the findings that are shown.
+            let told = |it: &Value| {
+                let keys = ["kind", "title", "sentence", "call_path", "gain_ns", "ranks", "evidence"];
+                keys.map(|key| it[key].clone())
+            };
+            let (expected, shown): (Vec<_>, Vec<_>) =
+                (expected.into_iter().map(told).collect(), shown.iter().map(told).collect());
+            assert_eq!(shown, expected, "{archive:?}: {region}");
+            let selected = data["headline"]["selected"].as_str().expect("a sentence");
+            let is_left_out = shown.len() < findings.len();
+            assert_eq!(selected.contains("about other calls"), is_left_out, "{archive:?}: {selected}");
+            assert_eq!(data["efficiency"], all["efficiency"], "{archive:?}");
+            let page = ran_on(&archive, &["report", "--region", region]).out;
+            assert!(!page.contains("[filtered]") && !data.to_string().contains("[filtered]"), "{page}");
+            n_shown += shown.len();
+            n_elsewhere += findings.len() - shown.len();
+        }
+    }
+    assert!(30 < n_shown && 10 < n_elsewhere, "{n_shown} and {n_elsewhere}");
+}
+
+/// The tree of some regions leads to them through their callers, and has the time of the run.
+#[test]
+fn a_call_tree_of_regions_has_their_callers() {
+    for (name, region) in [("zoo/halo3d/faulty", "advance"), ("pmpi-masterio", "write_chunk")] {
+        let nodes = |words: &[&str]| {
+            let nodes = json(&testdata(name), &[&["call-tree"], words].concat())["data"]["nodes"].take();
+            nodes.as_array().expect("a list").clone()
+        };
+        let (all, some) = (nodes(&[]), nodes(&["--region", region]));
+        let number = |node: &Value, key: &str| node[key].as_u64().expect("a number");
+        let sum = |nodes: &[Value]| nodes.iter().map(|node| number(node, "exclusive_ns")).sum::<u64>();
+        assert!(sum(&all).abs_diff(sum(&some)) <= all.len() as u64, "{name}");
+        let named = |nodes: &[Value]| -> Vec<Value> {
+            let told = |node: &Value| {
+                let keys =
+                    ["visits", "inclusive_ns", "exclusive_ns", "call_path"].map(|key| node[key].clone());
+                Value::from(keys.to_vec())
+            };
+            nodes.iter().filter(|node| node["region"] == region).map(told).collect()
+        };
+        assert!(!named(&all).is_empty());
+        assert_eq!(named(&all), named(&some), "{name}");
+        for (i, node) in some.iter().enumerate() {
+            let below = some.iter().filter(|child| child["parent"] == i);
+            let inside: u64 = below.map(|child| number(child, "inclusive_ns")).sum();
+            let whole = number(node, "exclusive_ns") + inside;
+            assert!(whole.abs_diff(number(node, "inclusive_ns")) <= some.len() as u64, "{name}: {node}");
+        }
     }
 }
 

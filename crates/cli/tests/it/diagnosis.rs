@@ -169,7 +169,6 @@ fn traces_with_little_in_them_get_clear_words() {
     let archive = testdata("pmpi-masterio");
     for (words, needle) in [
         (&["segments", "--ranks", "3", "--time", "..500ms"][..], "there is only one rank"),
-        (&["segments", "--region", "solve"], "No call that synchronises all ranks"),
         (&["segments", "--time", "800ms..1s"], "no call that synchronises all ranks"),
         (&["report", "--ranks", "99"], "No findings: "),
         (&["segments", "--ranks", "99"], "no selected location runs code"),

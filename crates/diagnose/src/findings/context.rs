@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Losses below this share of the run are not findings: no fix is worth it.
-pub(super) const SIGNIFICANT: f64 = 0.01;
+pub(crate) const SIGNIFICANT: f64 = 0.01;
 
 /// The outputs of the analyses, and values often derived from them.
 pub(super) struct Context<'a> {

@@ -30,6 +30,7 @@ mod message_waiting;
 mod messages;
 mod moving;
 mod not_running;
+mod nothing;
 mod ranks;
 mod repetition;
 mod replayed;
@@ -55,10 +56,12 @@ pub use ranks::Ranks;
 pub use variation::{TopologyAxis, VariesLike, VariesRow};
 
 use crate::accelerators_card::AcceleratorsCard;
+use crate::losses::Loss;
 use crate::recorded::Recorded;
 use crate::steps::Steps;
 use crate::wait_sums::WaitSums;
-use context::{Context, SIGNIFICANT};
+use context::Context;
+pub(crate) use context::SIGNIFICANT;
 use draft::Draft;
 use ouzel_analyses::breakdown::BreakdownOutput;
 use ouzel_analyses::call_path_profile::ProfileOutput;
@@ -69,19 +72,12 @@ use ouzel_analyses::metric_profile::MetricProfileOutput;
 use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::semantics::{Category, Class, Family};
-use ouzel_model::{CallPathTree, Definitions, units};
+use ouzel_model::{CallPathId, Definitions};
 use ouzel_replay::Replay;
 use ouzel_waits::DelaysOutput;
 use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind};
 use replayed::Replays;
 use waiting::Theme;
-
-/// Share of the run from which it is called computation.
-const MOSTLY: f64 = 2.0 / 3.0;
-/// Accelerators that are busy for this share of their time hardly ever wait.
-const BUSY: f64 = 0.9;
-/// Accelerators that are busy for a smaller share of the run are not what it takes long for.
-const BUSY_OF_RUN: f64 = 0.5;
 
 /// What findings are made from. Call paths are numbered alike in all of it.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +109,10 @@ pub(crate) struct Sources<'a> {
     pub breakdown: Option<&'a BreakdownOutput>,
     /// Waiting for messages in the wrong order, and of threads for locks.
     pub waits: &'a WaitSums,
+    /// By call path: whether findings about it are wanted; none if all are.
+    pub wanted: Option<&'a [bool]>,
+    /// Where threads wait longest for others of their process, if that is a loss.
+    pub threads_wait: Option<&'a Loss>,
     /// Whether times of different ranks can be compared.
     pub clocks_are_right: bool,
     /// Whether the trace is complete.
@@ -128,6 +128,10 @@ pub(crate) struct Findings {
     pub list: Vec<Finding>,
     /// What the run would gain without all of it, in nanoseconds.
     pub gain_together_ns: u64,
+    /// If some calls are selected: the number of findings about others.
+    pub n_elsewhere: Option<usize>,
+    /// Whether little of the run is computation, and no finding says why.
+    pub is_unexplained: bool,
 }
 
 /// Whether any finding may be about waiting whose cause the delays tell.
@@ -232,24 +236,28 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     if let Some(replays) = &replays {
         replays.without_repetitions(&mut drafts, &cx);
     }
+    let n_all = drafts.len();
+    let is_wanted = |draft: &Draft| {
+        let of = |path: &CallPathId| sources.wanted.is_none_or(|wanted| wanted[path.index()]);
+        of(&draft.path) || draft.also.iter().any(of)
+    };
+    drafts.retain(is_wanted);
+    let n_elsewhere = sources.wanted.map(|_| n_all - drafts.len());
     let together = together(&drafts, replays.as_ref());
-    if drafts.is_empty() {
-        // Where hosts and streams were not replayed, what keeps accelerators waiting is not known.
-        let replayed = sources.accelerators.filter(|_| sources.devices.is_some());
-        let is_busy = |of: &AcceleratorsCard| BUSY <= of.busy_fraction && BUSY_OF_RUN <= of.busy_of_run;
-        drafts.push(match (sources.accelerators, replayed) {
-            (Some(of), _) if is_busy(of) => devices_are_busy(&cx, of),
-            (_, Some(of)) => devices_are_not_busy(&cx, of, largest),
-            _ => nothing(&cx, largest),
-        });
+    if n_all == 0 {
+        drafts.push(nothing::nothing(&cx, sources, largest));
     }
+    let is_unexplained = n_all == 0 && sources.accelerators.is_none() && !nothing::computes_mostly(&cx);
     // Remarks have no gain, and come after findings that have one.
-    drafts.extend(tradeoff::tradeoffs(&cx).into_iter().filter(|draft| draft.is_above_band(&cx)));
+    let remarks = tradeoff::tradeoffs(&cx).into_iter();
+    drafts.extend(remarks.filter(|draft| draft.is_above_band(&cx) && is_wanted(draft)));
     // Some changes together may gain less than one of them alone.
     let largest = drafts.iter().map(Draft::stated_gain).max().unwrap_or_default();
     Findings {
         gain_together_ns: cx.ns(together.max(largest).min(cx.run())),
         list: drafts.into_iter().map(|draft| draft.finish(&cx)).collect(),
+        n_elsewhere,
+        is_unexplained,
     }
 }
 
@@ -316,130 +324,4 @@ fn is_mpi_significant(
     let limit = u128::from(run.0) * u128::from(times.n_processes.max(1));
     let is_mpi = classes.iter().any(|class| class.family == Family::Mpi);
     is_mpi && limit < sum.saturating_mul((1.0 / SIGNIFICANT) as u128)
-}
-
-/// The finding that nothing costs much time, because accelerators run the work and hardly ever wait.
-fn devices_are_busy(cx: &Context<'_>, of: &AcceleratorsCard) -> Draft {
-    let busy = words::percent(of.busy_fraction);
-    let devices = units::counted(of.n_devices, "accelerator", "accelerators");
-    let limit = words::percent(SIGNIFICANT);
-    Draft {
-        sentence: format!(
-            "No single cause that keeps accelerators waiting costs more than {limit} of the run. They are busy in \
-             {busy} of the time between their first and last operation: to speed up the run, speed up the kernels."
-        ),
-        evidence: vec![Evidence::new(
-            format!("{devices} busy in {busy} of the time between first and last operation"),
-            "busy time / time from the first operation to the last, summed over accelerators",
-            vec![Quantity::ns("busy", of.busy_ns), Quantity::ns("first to last operation", of.span_ns)],
-        )],
-        advice: "Check which kernels take the most time.".to_owned(),
-        command: vec!["kernels".to_owned()],
-        ..nothing(cx, None)
-    }
-}
-
-/// The finding that nothing costs much time, although accelerators do not run for most of it.
-fn devices_are_not_busy(cx: &Context<'_>, of: &AcceleratorsCard, largest: Option<(String, u64)>) -> Draft {
-    let of_run = words::percent(of.busy_of_run);
-    let limit = words::percent(SIGNIFICANT);
-    let outside_ns = cx.ns(cx.run()).saturating_mul(of.n_devices).saturating_sub(of.span_ns);
-    let devices = units::counted(of.n_devices, "accelerator", "accelerators");
-    let most_of_rest = of.span_ns.saturating_sub(of.busy_ns) < outside_ns;
-    let rest = match most_of_rest {
-        true => "most of the rest is before their first operation or after their last",
-        false => "the rest has many causes",
-    };
-    let alone = nothing(cx, largest);
-    Draft {
-        sentence: format!(
-            "No single cause that keeps accelerators waiting costs more than {limit} of the run. They are busy in \
-             {of_run} of it; {rest}."
-        ),
-        evidence: std::iter::once(Evidence::new(
-            format!("{devices} busy in {of_run} of the run"),
-            "busy time / (run time × accelerators); before and after = run time × accelerators − time from the first \
-             operation to the last, summed over accelerators",
-            vec![
-                Quantity::ns("busy", of.busy_ns),
-                Quantity::ns("idle between operations", of.span_ns.saturating_sub(of.busy_ns)),
-                Quantity::ns("before and after", outside_ns),
-            ],
-        ))
-        .chain(alone.evidence.into_iter().skip(1))
-        .collect(),
-        advice: "Check which kernels take the most time, and why streams are idle.".to_owned(),
-        command: vec!["idle".to_owned(), "--by".to_owned(), "cause".to_owned()],
-        ..nothing(cx, None)
-    }
-}
-
-/// The finding that nothing costs much time.
-fn nothing(cx: &Context<'_>, largest: Option<(String, u64)>) -> Draft {
-    let limit = words::percent(SIGNIFICANT);
-    let busy: u64 = cx.stages.iter().map(stages::Stage::busy).sum();
-    let length: u64 = cx.stages.iter().map(stages::Stage::length).sum();
-    let (waiting, unseen) = (length.saturating_sub(busy), cx.run().saturating_sub(length));
-    let (peer, _) = cx.peers_in_words();
-    let who = match (peer, cx.n_peers()) {
-        (one, 1) => format!("the {one}"),
-        (one, _) => format!("on average, a {one}"),
-    };
-    let mut times = vec![
-        Quantity::ns("mean busy", cx.ns(busy)),
-        Quantity::ns("waiting", cx.ns(waiting)),
-        Quantity::ns("run time", cx.ns(cx.run())),
-    ];
-    let mut text = format!("{who} spends {} of the run neither waiting nor synchronising", cx.percent(busy));
-    if cx.is_significant(unseen) {
-        times.push(Quantity::ns("without calls", cx.ns(unseen)));
-        text += &format!(", and has no calls in {}", cx.percent(unseen));
-    }
-    let mut evidence = vec![Evidence::new(
-        text,
-        "Σ over phases of mean busy / run time; waiting = Σ (length − mean busy); without calls = run time − Σ length",
-        times,
-    )];
-    evidence.extend(largest.map(|(title, gain)| {
-        Evidence::new(
-            format!("the largest loss found: {title}"),
-            "gain of that loss",
-            vec![
-                Quantity::ns("gain", cx.ns(gain)),
-                Quantity::of("share of the run", cx.share(gain), QuantityUnit::Ratio),
-            ],
-        )
-    }));
-    let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
-    let is_mostly_busy = MOSTLY <= cx.share(busy);
-    let joined = waiting::for_threads(cx);
-    Draft {
-        title: "Nothing significant".to_owned(),
-        sentence: match is_mostly_busy {
-            true => format!(
-                "No single cause of {what} costs more than {limit} of the run. To speed up the run, speed up the \
-                 computation."
-            ),
-            false
-                if cx.is_significant(joined.saturating_mul(2))
-                    && MOSTLY * cx.share(waiting) <= cx.share(joined) =>
-            {
-                format!(
-                    "No single cause of {what} costs more than {limit} of the run: {who} waits for other threads in {} of \
-                 it, which compute meanwhile. To speed up the run, speed up their computation.",
-                    cx.percent(joined)
-                )
-            }
-            false => format!(
-                "No single cause of {what} was found that costs more than {limit} of the run, but {who} computes in \
-                 only {} of it. What happens in the rest is not recorded, or is not the work of the {}.",
-                cx.percent(busy),
-                peer
-            ),
-        },
-        evidence,
-        advice: "Check which functions take the most time.".to_owned(),
-        command: vec!["profile".to_owned()],
-        ..Draft::about(cx, FindingKind::NothingSignificant, CallPathTree::ROOT)
-    }
 }

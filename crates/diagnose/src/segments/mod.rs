@@ -294,6 +294,15 @@ impl SegmentsCard {
         }
     }
 
+    /// The same with only those call paths of segments that are wanted, by path of the phases.
+    #[must_use]
+    pub fn with_paths_of(mut self, wanted: &[bool]) -> Self {
+        for segment in &mut self.segments {
+            segment.paths.retain(|of| wanted[of.path.index()]);
+        }
+        self
+    }
+
     /// Those that a page shows as losing time: what rounds to 0.0 % of the run, or evens out, is none.
     pub fn losing(&self) -> impl Iterator<Item = &SegmentCard> {
         self.segments.iter().filter(|segment| self.run_time_ns <= segment.lost_ns.saturating_mul(ROUNDED))

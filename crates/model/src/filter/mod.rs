@@ -61,6 +61,25 @@ impl Filter {
         Filter { borders: Borders::Keep, ..self.clone() } == Filter::default()
     }
 
+    /// The selection of locations and time, and that of calls in them: both together are this one.
+    ///
+    /// ```
+    /// # use ouzel_model::Filter;
+    /// let filter = Filter::default().and("rank = 3 and name = solve and time in 1s..2s".parse()?);
+    /// let (read, shown) = filter.split_calls();
+    /// assert!(read.time_ns.is_some() && read.predicate == Some("rank = 3".parse()?));
+    /// assert_eq!(shown.predicate, Some("name = solve".parse()?));
+    /// # Ok::<(), ouzel_model::FilterError>(())
+    /// ```
+    pub fn split_calls(&self) -> (Filter, Filter) {
+        let parts = self.predicate.clone().into_iter().flat_map(Predicate::into_conjuncts);
+        let (of_locations, of_calls): (Vec<_>, Vec<_>) = parts.partition(Predicate::is_of_location);
+        let read = Filter { regions: Vec::new(), predicate: None, ..self.clone() };
+        let shown = Filter { regions: self.regions.clone(), ..Filter::default() };
+        let with = |filter: Filter, parts: Vec<Predicate>| parts.into_iter().fold(filter, Filter::and);
+        (with(read, of_locations), with(shown, of_calls))
+    }
+
     /// Selects only what passes `predicate`, too.
     ///
     /// Ranges of time that must hold on their own (`time in 1s..2s and …`) narrow [`Filter::time_ns`]: they are a

@@ -82,6 +82,16 @@ impl Predicate {
             other => vec![other],
         }
     }
+
+    /// Whether the rank and the thread of a location answer it for all of its calls.
+    pub(super) fn is_of_location(&self) -> bool {
+        match self {
+            Predicate::All(parts) | Predicate::Any(parts) => parts.iter().all(Predicate::is_of_location),
+            Predicate::Not(part) => part.is_of_location(),
+            Predicate::Rank(_) | Predicate::Thread(_) => true,
+            _ => false,
+        }
+    }
 }
 
 impl std::ops::BitAnd for Predicate {

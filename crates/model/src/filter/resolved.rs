@@ -78,6 +78,11 @@ impl LocationTests {
         self.test.needs_end()
     }
 
+    /// Whether calls of the last of `regions` from the others may pass somewhere.
+    pub(super) fn may_pass_on(&self, regions: &[RegionId], definitions: &Definitions) -> bool {
+        !self.test.on_path(regions, definitions).is_never()
+    }
+
     /// What is left to ask of the calls of `location`.
     pub fn at(&self, definitions: &Definitions, location: LocationId) -> CallTest {
         let rank = definitions.location(location).rank.map(|rank| u64::from(rank.0));

@@ -4,7 +4,7 @@
 //! Law: it is made once for a pass. Readers, the engine and analyses all use the same one, so they cannot disagree.
 
 use super::{Borders, Filter, LocationTests};
-use crate::{Definitions, LocationId, Notice, TimeRange};
+use crate::{CallPathId, CallPathTree, Definitions, LocationId, Notice, TimeRange};
 
 /// What a filter selects of one trace.
 #[derive(Debug, Clone)]
@@ -46,5 +46,27 @@ impl Filter {
             is_everything: self.is_everything(),
             tests,
         }
+    }
+}
+
+impl Selection {
+    /// By call path: whether what is said of it is said of selected calls. Regions that are selected by name are meant
+    /// with all that they call; a predicate is asked of the calls of the path itself, and what only the end of a call
+    /// tells holds.
+    pub fn of_paths(&self, paths: &CallPathTree, definitions: &Definitions) -> Vec<bool> {
+        let is_named = |path: CallPathId| {
+            let of = |bits: &Vec<bool>| {
+                paths.regions(path).iter().any(|region| bits.get(region.index()).copied().unwrap_or(false))
+            };
+            self.regions.as_ref().is_none_or(of)
+        };
+        let may_pass = |path: CallPathId| {
+            let of = |tests: &LocationTests| tests.may_pass_on(&paths.regions(path), definitions);
+            self.tests.as_ref().is_none_or(of)
+        };
+        std::iter::once(CallPathTree::ROOT)
+            .chain(paths.paths())
+            .map(|path| is_named(path) && may_pass(path))
+            .collect()
     }
 }

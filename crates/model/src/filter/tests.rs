@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
-    Clock, Definitions, Location, LocationGroupId, LocationId, LocationKind, Paradigm, Region, RegionRole,
-    WorldRank,
+    CallPathTree, Clock, Definitions, Location, LocationGroupId, LocationId, LocationKind, Paradigm, Region,
+    RegionRole, WorldRank,
 };
 use std::sync::Arc;
 
@@ -248,4 +248,42 @@ fn what_is_named_and_is_not_there_is_said() {
     );
     let nobody = Filter { ranks: Some("7,9".parse().unwrap()), ..Filter::default() };
     assert!(told(&nobody).is_empty(), "the pass says it");
+}
+
+#[test]
+fn paths_are_selected_by_names_with_what_they_call_and_by_tests_alone() {
+    let definitions = definitions(&["main", "solve", "send"], &[Some(0)]);
+    let mut paths = CallPathTree::default();
+    let mut at = CallPathTree::ROOT;
+    for region in (0..3).map(crate::RegionId::from_index) {
+        at = paths.child(at, region);
+    }
+    let of = |filter: Filter| filter.resolve(&definitions).of_paths(&paths, &definitions);
+    let named = |name: &str| Filter { regions: vec![name.to_owned()], ..Filter::default() };
+    let tested = |text: &str| Filter::default().and(text.parse().expect("a predicate"));
+    for (filter, expected) in [
+        (Filter::default(), [true, true, true, true]),
+        (named("solve"), [false, false, true, true]),
+        (named("s*"), [false, false, true, true]),
+        (tested("name = solve"), [false, false, true, false]),
+        (tested("within = solve"), [false, false, true, true]),
+        (tested("name = solve and inclusive > 1s"), [false, false, true, false]),
+        (tested("name = solve and rank = 7"), [false, false, true, false]),
+        (named("solve").and("name = send".parse().expect("a predicate")), [false, false, false, true]),
+    ] {
+        assert_eq!(of(filter.clone()), expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn a_selection_splits_into_what_is_read_and_what_is_shown() {
+    let filter = Filter { regions: vec!["f".to_owned()], ..Filter::default() };
+    let filter =
+        filter.and("rank in 0-3 and (rank = 1 or depth = 0) and not thread = 2".parse().expect("valid"));
+    let (read, shown) = filter.split_calls();
+    assert_eq!((read.regions.len(), shown.regions.len()), (0, 1));
+    let text = |filter: &Filter| filter.predicate.as_ref().map(ToString::to_string).unwrap_or_default();
+    assert_eq!(text(&read), "rank <= 3 and not thread = 2");
+    assert!(!text(&read).contains("depth") && text(&shown).contains("depth"), "{}", text(&shown));
+    assert!(Filter::default().split_calls().1.is_everything());
 }

@@ -20,6 +20,9 @@ pub fn headline(page: &mut Page, headline: &Headline) {
         page.text(2, incomplete, Paint::Bad);
     }
     page.text(2, &headline.text, Paint::Heading);
+    if let Some(selected) = &headline.selected {
+        page.text(2, selected, Paint::Dim);
+    }
 }
 
 pub fn trust_card(page: &mut Page, trust: &TrustCard) {

@@ -25,6 +25,7 @@ Examples:
   ouzel report scorep-run/
   ouzel report scorep-run/ -o report.html      the same with pictures, for a browser
   ouzel report scorep-run/ --time 10s..20s     only this part of the run
+  ouzel report scorep-run/ --region solve      only findings in solve and what it calls
   ouzel report scorep-run/ --rules rules.toml  with your own words on which regions wait
   ouzel report scorep-run/ --format json
   ouzel report profile.cubex                   what the sums of a profile tell

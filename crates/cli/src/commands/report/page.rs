@@ -28,7 +28,8 @@ pub fn lines(session: &Session<'_>, diagnosed: &Diagnosed) -> Vec<String> {
     shape::shape(&mut page, session, diagnosed, &asked);
     let detail = if report.findings.is_empty() { Detail::Words } else { Detail::Numbers };
     losses::losses(&mut page, report, detail);
-    if report.findings.is_empty() {
+    // Advice is about all calls.
+    if report.findings.is_empty() && report.headline.selected.is_none() {
         next(&mut page, &report.next, &asked);
     }
     if is_clean {
