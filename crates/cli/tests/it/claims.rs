@@ -1,7 +1,8 @@
 //! No page claims what was not recorded: messages without their records, or other ranks if one rank is recorded.
 
-use crate::run::{Scratch, command, json, ran_on, testdata};
+use crate::run::{Scratch, command, every_trace, json, ran_on, testdata};
 use ouzel_testkit::shared_data;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Words that are justified only by recorded messages.
@@ -139,4 +140,55 @@ fn pages_with_pictures_claim_no_more() {
 
 fn read(path: &Path) -> String {
     text_of_html(&std::fs::read_to_string(path).expect("the page was written"))
+}
+
+/// What pages say where no finding is significant is what the profile of the same trace says.
+#[test]
+fn nothing_significant_is_said_as_it_is() {
+    let Some(shared) = shared_data() else { return };
+    for (name, headline, sentence) in [
+        // Two processes without ranks, of which one has a single sample.
+        (
+            "nsight/jacc-cg",
+            "Nothing significant is lost in",
+            "The processes have no ranks, so they are not compared",
+        ),
+        // All of it is messages and barriers.
+        (
+            "otf2/eztrace-pingpong",
+            "No single change would recover more than 1.0 % of",
+            "The rest is in calls that wait or communicate, longest in MPI_Recv in pp",
+        ),
+        // Threads of OpenMP wait in its barrier, where samples show them.
+        (
+            "hpctoolkit/viewer-inline.meta.db",
+            "Nothing significant is lost in",
+            "threads wait for others of their process for 746.9 ms (15.9 %) on average in gomp_team_barrier_wait_end",
+        ),
+    ] {
+        let data = json(&shared.join("data").join(name), &["report"])["data"].take();
+        let said = data["findings"][0]["sentence"].as_str().expect("a sentence");
+        assert!(said.contains(sentence), "{name}: {said}");
+        let text = data["headline"]["text"].as_str().expect("a headline");
+        assert!(text.starts_with(headline), "{name}: {text}");
+    }
+    // Measurements of hpcrun have entries of the program below each other.
+    let data = json(&shared.join("data/hpctoolkit-meas/test-small.m"), &["report"])["data"].take();
+    assert!(data["efficiency"]["parallel"].as_f64().is_some_and(|it| 0.99 < it), "{}", data["efficiency"]);
+}
+
+/// Findings of one page have titles of their own.
+#[test]
+fn findings_are_told_apart() {
+    for path in every_trace() {
+        let ran = ran_on(&path, &["report", "--format", "json"]);
+        if !matches!(ran.code, Some(0 | 2)) {
+            continue;
+        }
+        let data = serde_json::from_str::<Value>(&ran.out).expect("an answer is JSON")["data"].take();
+        let titles: Vec<String> =
+            data["findings"].as_array().into_iter().flatten().map(|it| it["title"].to_string()).collect();
+        let is_twice = |title: &String| 1 < titles.iter().filter(|other| *other == title).count();
+        assert!(!titles.iter().any(is_twice), "{}: {titles:#?}", path.display());
+    }
 }

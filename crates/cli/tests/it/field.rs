@@ -110,6 +110,12 @@ fn amg_is_slow_once_on_one_rank() {
     assert_eq!(outlier["ranks"]["ranges"], "7", "{outlier}");
     let sentence = outlier["sentence"].as_str().expect("a sentence");
     assert!(sentence.starts_with("Iteration 4 takes much longer than usual on rank 7: "), "{sentence}");
+    assert_eq!(outlier["title"], "One slow iteration of 20");
+    // That is most of its load imbalance: the program is nearly balanced.
+    let uneven = findings(&data).iter().find(|it| it["kind"] == "load_imbalance").expect("rank 7");
+    assert_eq!(uneven["ranks"]["ranges"], "7", "{uneven}");
+    assert!(uneven["sentence"].to_string().contains("most of it once: "), "{uneven}");
+    assert!(uneven["advice"].to_string().contains("what else ran on the machine then"), "{uneven}");
 }
 
 #[test]

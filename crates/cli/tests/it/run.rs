@@ -87,6 +87,27 @@ pub fn at_hand() -> Vec<PathBuf> {
     found
 }
 
+/// Every trace at hand, also those of a single file, and databases of HPCToolkit, whose reports are about their profiles
+/// if they hold no events.
+pub fn every_trace() -> Vec<PathBuf> {
+    const FOLDERS: [&str; 6] =
+        ["hpctoolkit", "hpctoolkit-v2v3", "hpctoolkit-prof2", "chrome", "chrome-pytorch", "nsight"];
+    let mut found = at_hand();
+    let shared = ouzel_testkit::shared_data().map(|dir| dir.join("data"));
+    let mut todo: Vec<PathBuf> =
+        FOLDERS.into_iter().filter_map(|name| Some(shared.as_ref()?.join(name))).collect();
+    while let Some(path) = todo.pop() {
+        if ouzel::open(&path).is_ok() {
+            found.push(path);
+        } else if let Ok(entries) = std::fs::read_dir(&path) {
+            todo.extend(entries.map(|entry| entry.expect("can be listed").path()));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The folder of one test, removed when the test ends.
 pub struct Scratch(pub PathBuf);
 

@@ -9,6 +9,7 @@ use super::words::capitalised;
 use ouzel_analyses::semantics::Family;
 use ouzel_model::{CallPathId, CallPathTree, LocationGroupId, LocationId};
 use ouzel_waits::accelerators::{DeviceLoss, DeviceLossKind, allocates_memory};
+use std::collections::BTreeSet;
 
 /// What is said of a kind of loss. `{}` stands for the name of the call path.
 struct Words {
@@ -218,7 +219,25 @@ fn calls_code(cx: &Context<'_>, path: CallPathId) -> bool {
 
 /// A draft for each loss; call paths of `losses` are numbered as in the profile.
 pub(super) fn drafts(cx: &Context<'_>, losses: &[DeviceLoss]) -> Vec<Draft> {
-    losses.iter().map(|loss| draft(cx, loss)).collect()
+    let mut drafts: Vec<Draft> = losses.iter().map(|loss| draft(cx, loss)).collect();
+    tell_apart(cx, &mut drafts);
+    drafts
+}
+
+/// Names the callers where the same call is a loss in several places.
+fn tell_apart(cx: &Context<'_>, drafts: &mut [Draft]) {
+    let titles: Vec<String> = drafts.iter().map(|draft| draft.title.clone()).collect();
+    let of = |i: usize| (0..titles.len()).filter(|&j| titles[j] == titles[i]).collect::<Vec<_>>();
+    let groups: BTreeSet<Vec<usize>> = (0..titles.len()).map(of).collect();
+    for group in groups.into_iter().filter(|group| 1 < group.len()) {
+        let paths: Vec<CallPathId> = group.iter().map(|&i| drafts[i].path).collect();
+        for (i, place) in group.into_iter().zip(cx.places(&paths)) {
+            let draft = &mut drafts[i];
+            let name = cx.name(draft.path);
+            draft.title = draft.title.replacen(&name, &place, 1);
+            draft.sentence = draft.sentence.replacen(&name, &place, 1);
+        }
+    }
 }
 
 /// What a change would save, and which others would save the same time instead.
@@ -268,7 +287,7 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
         },
         _ => words.advice,
     };
-    let gain = loss.gain.0;
+    let (gain, n_ranks) = (loss.gain.0, ranks.list.len());
     Draft {
         title,
         sentence: capitalised(&format!("{start}{}", fill(sentence))),
@@ -299,7 +318,8 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
                 Quantity::ns("gain", cx.ns(gain)),
             ],
         )],
-        advice: of_vendor(fill(advice), &cx.name(path)),
+        advice: of_vendor(fill(advice), &cx.name(path))
+            .replace("these ranks", if n_ranks == 1 { "this rank" } else { "these ranks" }),
         ..Draft::about(cx, words.kind, path)
     }
 }

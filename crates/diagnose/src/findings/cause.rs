@@ -137,7 +137,7 @@ fn turn_into_imbalance(
     (draft.iterations, draft.range) = (None, cx.group.run_range);
     (draft.remedy, draft.replayed) = (remedy, Some(gain));
     SPREAD.clone_into(&mut draft.assumption);
-    draft.advice = advice(&name);
+    draft.advice = advice(&name, draft.ranks.list.len());
     draft.command = compare_ranks(cx, cause.path);
     true
 }

@@ -130,16 +130,45 @@ fn when(iterations: Option<&Iterations>) -> String {
     }
 }
 
-/// What to do about uneven work in a call path.
-pub(super) fn advice(name: &str) -> String {
+/// What to do about uneven work of so many ranks in a call path.
+pub(super) fn advice(name: &str, n_ranks: usize) -> String {
+    let (these, have, are) = match n_ranks {
+        1 => ("this rank", "it has", "is"),
+        _ => ("these ranks", "they have", "are"),
+    };
     format!(
-        "Give these ranks less to do in {name}: divide the domain by measured cost instead of by size, or move work at \
-         run time. First check whether they have more data or are slower with the same data."
+        "Give {these} less to do in {name}: divide the domain by measured cost instead of by size, or move work at run \
+         time. First check whether {have} more data or {are} slower with the same data."
     )
 }
 
 fn is_one_of(cx: &Context<'_>, ranks: &Ranks, location: LocationId) -> bool {
     cx.rank(location).is_some_and(|rank| ranks.list.binary_search(&rank).is_ok())
+}
+
+/// A phase is a single one among so many.
+const MANY_PHASES: usize = 10;
+
+/// The phase that has more than half of the loss, if there are many and one of the ranks has most to do in it; with its
+/// part of the loss.
+fn single_phase<'c>(
+    cx: &Context<'_>,
+    group: &Uneven<'c>,
+    ranks: &Ranks,
+    loss: u64,
+) -> Option<(&'c PhaseTimes, u64)> {
+    let times = group.times(cx);
+    let uneven = |stage: &'c Stage, phase: &'c PhaseTimes| {
+        let cells = cx.group.cells_of(phase.index).iter();
+        let cell = cells.into_iter().find(|cell| cell.call_path == group.path && !cell.subset)?;
+        let stat = if times == Times::Exclusive { &cell.exclusive } else { &cell.busy };
+        let more = (u128::from(stat.max.0) * u128::from(phase.n_peers)).saturating_sub(stat.sum.0.into());
+        Some((phase, stage.mean(more), stat.max_at))
+    };
+    let all = || group.stages.iter().flat_map(|&stage| stage.phases.iter().map(move |phase| (stage, phase)));
+    let worst = all().filter_map(|(stage, phase)| uneven(stage, phase)).max_by_key(|it| it.1);
+    let (phase, ticks, at) = worst.filter(|_| MANY_PHASES <= all().count())?;
+    (loss < ticks.saturating_mul(2) && is_one_of(cx, ranks, at)).then_some((phase, ticks))
 }
 
 /// What is assumed where work is spread.
@@ -155,24 +184,51 @@ pub(super) fn load(
     let (name, who) = (cx.name(group.path), cx.in_words(&ranks));
     let iterations = iterations(&group.stages, PhaseTimes::imbalance);
     let s = if ranks.list.len() == 1 { "s" } else { "" };
+    let others = if cx.n_peers() == 2 { "the other, which waits" } else { "the others, which wait" };
     let mut evidence = vec![imbalance_evidence(cx, group.imbalance, &group.stages)];
     if !by_peer.is_empty() {
         evidence.push(ranks_evidence(cx, group, by_peer));
     }
     evidence.extend(contributions_evidence(cx, group));
     evidence.extend(visits_evidence(cx, group, by_peer));
+    // Few iterations that are named say as much.
+    let are_all = iterations.as_ref().is_none_or(|it| it.n_named() == it.n_all);
+    let single = single_phase(cx, group, &ranks, gain).filter(|_| are_all && !by_peer.is_empty());
+    let once = single
+        .map(|(phase, ticks)| (cx.time(ticks), cx.time(phase.range.start.0), cx.time(phase.range.end.0)));
     let slow: Vec<LocationId> =
         by_peer.iter().map(|it| it.0).filter(|&it| is_one_of(cx, &ranks, it)).collect();
     let by_counters = by_counters(cx, group.path, group.times(cx), &slow);
-    let advice = by_counters.as_ref().and_then(|it| it.advice(&name)).unwrap_or_else(|| advice(&name));
+    let advice = by_counters
+        .as_ref()
+        .and_then(|it| it.advice(&name))
+        .unwrap_or_else(|| advice(&name, ranks.list.len()));
+    let does = if ranks.list.len() == 1 { "does" } else { "do" };
+    let advice = match &once {
+        Some((_, from, to)) => format!(
+            "See what {who} {does} from {from} to {to}, or what else ran on the machine then: what happens once is no \
+             reason to divide the work anew."
+        ),
+        None => advice,
+    };
     evidence.extend(by_counters.into_iter().flat_map(|it| it.evidence));
     evidence.extend(waiting_evidence(cx, &group.stages));
+    let about = Draft::about(cx, FindingKind::LoadImbalance, group.path);
+    let mut command = about.command.clone();
+    if let Some((phase, _)) = single {
+        let (from, to) = cx.range_ns(phase.range);
+        command.extend(["--time".to_owned(), format!("{from}ns..{to}ns")]);
+    }
     Draft {
+        command,
         title: format!("Load imbalance in {name}: {who}"),
         sentence: format!(
-            "{} work{s} longer in {name} than the others, which wait{}.",
+            "{} work{s} longer in {name} than {others}{}{}.",
             capitalised(&who),
-            when(iterations.as_ref())
+            when(iterations.as_ref()),
+            once.as_ref().map_or_else(String::new, |(time, from, to)| format!(
+                ", most of it once: {time} from {from} to {to}"
+            ))
         ),
         saving: Saving::new("Spreading the work evenly would save"),
         ranks,
@@ -184,6 +240,6 @@ pub(super) fn load(
         assumption: SPREAD.to_owned(),
         evidence,
         advice,
-        ..Draft::about(cx, FindingKind::LoadImbalance, group.path)
+        ..about
     }
 }

@@ -20,6 +20,11 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
     let path = waiting.main_path();
     let shown: Vec<CallPathId> = waiting.paths.iter().take(4).map(|&(path, _)| path).collect();
     let values = cx.places(&shown).into_iter().zip(&waiting.paths);
+    let (one, _) = cx.peers_in_words();
+    let kept = match cx.n_peers() {
+        1 => format!("these calls keep the {one} from computing"),
+        _ => format!("between synchronisations, these calls keep even the busiest {one} from computing"),
+    };
     Draft {
         title: String::new(),
         sentence: String::new(),
@@ -31,7 +36,7 @@ pub(super) fn base(cx: &Context<'_>, waiting: &Waiting<'_>, stages: &[&Stage], g
         also: others(cx, waiting, path),
         loss: gain,
         evidence: vec![Evidence::new(
-            cx.keep_from_computing("these calls", "keep", waiting.ticks),
+            kept,
             "Σ over phases of (length − max busy), less the cost of the synchronisation, divided among the calls \
              that wait in proportion to their mean times",
             std::iter::once(Quantity::ns("waiting", cx.ns(waiting.ticks)))

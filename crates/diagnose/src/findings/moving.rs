@@ -74,7 +74,9 @@ pub(super) fn moving(cx: &Context<'_>, group: &Uneven<'_>, found: &InEpochs) -> 
     });
     let n = cx.epochs.len();
     let epochs = Evidence::new(
-        format!("the run has {n} epochs in which the same ranks have most to do, and others in the next"),
+        format!(
+            "uneven work in {name} in the {n} epochs, in which the same ranks have most to do, and others in the next"
+        ),
         "max − mean over ranks of the busy time in phases of the finding, at most that of the whole epoch; see Epochs in \
          docs/method.md",
         values.collect(),

@@ -16,7 +16,7 @@ use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::{PhaseTimes, Stage};
 use super::words::plural;
 use ouzel_analyses::semantics::Category;
-use ouzel_model::units::{count, counted};
+use ouzel_model::units::count;
 use ouzel_model::{CallPathId, CallPathTree, LocationId};
 use std::collections::BTreeMap;
 
@@ -91,7 +91,10 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let per = if n_steps <= 1.0 { String::new() } else { format!(" {n_steps:.0} iterations") };
     let (confidence, reason) = cx.confidence_of_phases();
     Some(Draft {
-        title: format!("{} of {}", counted(n, "slow iteration", "slow iterations"), count(named.n_all)),
+        title: match n {
+            1 => format!("One slow iteration of {}", count(named.n_all)),
+            _ => format!("{} slow iterations of {}", count(n), count(named.n_all)),
+        },
         sentence: format!(
             "Iteration{} {} take{} much longer than usual {whom}{} of work instead of {}{}{per}.",
             plural(n),
@@ -107,7 +110,10 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
         range,
         gain,
         loss: gain,
-        assumption: "these iterations take as long as the median one".to_owned(),
+        assumption: format!(
+            "{} as long as the median one",
+            if n == 1 { "this iteration takes" } else { "these iterations take" }
+        ),
         confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
         evidence: vec![Evidence::new(
             "mean busy time of the ranks in each iteration",
@@ -119,10 +125,11 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
                 Quantity::count("longest iteration", longest),
             ],
         )],
-        advice:
-            "Check what is different in these iterations: output, memory that is allocated or moved, a mesh \
-                 change, or something else on the machine at that time."
-                .to_owned(),
+        advice: format!(
+            "Check what is different in {}: output, memory that is allocated or moved, a mesh change, or something else \
+             on the machine at that time.",
+            if n == 1 { "this iteration" } else { "these iterations" }
+        ),
         command: vec![
             "profile".to_owned(),
             "--call-paths".to_owned(),

@@ -105,8 +105,8 @@ impl<'a> Replays<'a> {
         draft.confidence.0 = draft.confidence.0.min(Confidence::Likely);
         draft.confidence.1 += "; transfers are taken to shrink with the waiting";
         let evidence = Evidence::new(
-            "while ranks compute, their messages do not progress, and others wait in transfers: a replay gains this \
-             only where transfers shrink with the waiting",
+            "messages do not progress while their ranks compute, so recorded transfers contain waiting: a replay that \
+             keeps them as long gains less",
             "with recorded transfers: run time − run time of the replay; without: the same where transfers take no \
              time, before and after; at most the gain between synchronisations",
             vec![

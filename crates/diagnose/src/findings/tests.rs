@@ -3,6 +3,7 @@
 mod accelerators;
 mod counters;
 mod program;
+mod words;
 
 use super::*;
 use crate::{ReportAnalyses, RunReport};

@@ -9,7 +9,7 @@ use super::draft::Draft;
 use super::finding::{Evidence, FindingKind, Quantity};
 use super::stages::Stage;
 use ouzel_analyses::semantics::Category;
-use ouzel_model::CallPathId;
+use ouzel_model::{CallPathId, CallPathTree};
 use std::collections::BTreeMap;
 
 /// Least share of the run that must even out to be reported.
@@ -28,7 +28,10 @@ pub(super) fn tradeoffs(cx: &Context<'_>) -> Vec<Draft> {
 fn tradeoff(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let mut paths: BTreeMap<CallPathId, u64> = BTreeMap::new();
     for (&(path, subset), times) in &stage.paths {
-        let computes = cx.category(path, subset) == Category::Computation && !cx.is_inside_waiting(path);
+        // What one region lacks, the code around it has: that is no work of its own.
+        let computes = path != CallPathTree::ROOT
+            && cx.category(path, subset) == Category::Computation
+            && !cx.is_inside_waiting(path);
         // Different work of different ranks is no imbalance of either.
         if computes && cx.by_peer(path, Times::Exclusive).iter().all(|&(_, ticks)| 0 < ticks) {
             *paths.entry(path).or_default() += stage.mean(times.exclusive_imbalance(stage.n_peers()));

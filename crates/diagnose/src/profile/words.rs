@@ -39,7 +39,8 @@ pub(super) fn unknown(card: &ProfileCard, n_negative: u64) -> Vec<String> {
     let mut say = |text: &str| unknown.push(text.to_owned());
     if 0 < n_negative {
         let values = counted(n_negative, "negative value", "negative values");
-        say(&format!("{values} of time count as zero."));
+        let count = if n_negative == 1 { "counts" } else { "count" };
+        say(&format!("{values} of time {count} as zero."));
     }
     let Some(metric) = &card.time_metric else {
         say(
