@@ -168,6 +168,53 @@ fn replayed_repairs_gain_what_was_measured() {
     assert_eq!(n_replayed, 23);
 }
 
+/// Whether no replay of the ranks tells what a finding gains: it is about threads or accelerators, slow iterations, or a
+/// program that was killed.
+fn is_beyond_replay(program: &str, finding: &Value) -> bool {
+    let title = finding["title"].as_str().expect("a title");
+    let is_within_ranks = title.ends_with("threads of each process") || title.ends_with("on accelerators");
+    program == "killed"
+        || is_within_ranks
+        || finding["kind"] == "lock_contention"
+        || finding["kind"] == "iteration_outlier"
+}
+
+/// Of both twins: what is said to gain more than 2 % of the run is what a replay gains, and what `ouzel what-if` gains by
+/// spreading the work of that function.
+#[test]
+fn no_finding_above_two_percent_is_refuted_by_a_replay() {
+    let path = testdata("zoo").join("../../zoo/programs.json");
+    let programs: Value =
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the list of programs")).expect("JSON");
+    let (mut n_replayed, mut n_balanced) = (0, 0);
+    for program in programs.as_array().expect("a list") {
+        let name = program["name"].as_str().expect("a name");
+        for variant in ["faulty", "fixed"] {
+            let number = |value: &Value| value.as_f64().expect("a number");
+            let is_large = |it: &&Value| CLEAN_MAX < number(&it["gain_fraction"]);
+            let findings = findings(name, variant);
+            for finding in findings.iter().filter(is_large).filter(|it| !is_beyond_replay(name, it)) {
+                assert_ne!(finding["gain_by"], "phases", "{name} {variant}: {finding:#}");
+                n_replayed += 1;
+                let epochs = finding["epochs"].as_array().expect("a list");
+                let code = finding["call_path"].as_array().and_then(|path| path.last()?.as_str());
+                let Some(code) = code.filter(|_| finding["kind"] == "load_imbalance" && epochs.is_empty())
+                else {
+                    continue;
+                };
+                let words = ["what-if", "--balance", &format!("{code}/**")];
+                let data = json(&folder(name).join(variant), &words)["data"].take();
+                // Spread over more than the finding is about, it may gain more.
+                let (said, gained) = (number(&finding["gain_ns"]), number(&data["gain_ns"]));
+                let tolerance = GAIN_TOLERANCE * said / number(&finding["gain_fraction"]);
+                assert!(said <= gained + tolerance, "{name} {variant}: {gained} ns of {finding:#}");
+                n_balanced += 1;
+            }
+        }
+    }
+    assert!(30 < n_replayed && 8 < n_balanced, "{n_replayed} and {n_balanced}");
+}
+
 #[test]
 fn static_imbalance() {
     check("static_imbalance");
