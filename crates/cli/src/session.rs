@@ -8,7 +8,7 @@ use crate::terminal::style::{Style, shown};
 use crate::{notices, progress};
 use anyhow::Context;
 use ouzel::analyses::time_grid::TimeGrid;
-use ouzel::engine::{AnalysisSet, Coverage, Question, Report};
+use ouzel::engine::{Coverage, Question};
 use ouzel::model::{Definitions, Filter, Level, MetricId, Notice, Table};
 use ouzel::{Answer, AskError, Asked, Options, Profile, Trace};
 use ouzel_answers::{Envelope, Input, InputFilter, NoticeEntry};
@@ -71,14 +71,6 @@ impl<'a> Session<'a> {
     /// How the page is painted.
     pub fn style(&self) -> Style {
         Style::new(self.common.page_colour)
-    }
-
-    /// One pass over what is selected, with a progress bar if enabled.
-    ///
-    /// # Errors
-    /// If an analysis broke a promise.
-    pub fn run(&self, set: &AnalysisSet) -> anyhow::Result<Report> {
-        self.with_bar(|options| self.trace.run(set, options))
     }
 
     /// The output of one analysis over what is selected, with a progress bar if enabled.
@@ -341,15 +333,4 @@ pub fn outcome(notices: &[Notice]) -> Outcome {
     } else {
         Outcome::Complete
     }
-}
-
-/// The output of one analysis, or the analysis' own error.
-///
-/// # Errors
-/// If the analysis could not answer.
-pub fn taken<T, E: std::error::Error + Send + Sync + 'static>(
-    output: Result<T, E>,
-    what: &'static str,
-) -> anyhow::Result<T> {
-    output.with_context(|| format!("no {what}"))
 }
