@@ -44,7 +44,7 @@ export function install(pending: Pending): { connect(store: Store, view: Timelin
     const { store, view } = await parts;
     for (let quiet = 0; quiet < QUIET; ) {
       const complete = [store, store.second.value].every((each) => each === null || each.status.value?.tiles.complete === true);
-      quiet = complete && pending.count === 0 && view.settled ? quiet + 1 : 0;
+      quiet = complete && pending.count === 0 && view.settled && store.isAddressed ? quiet + 1 : 0;
       await sleep(25);
       if (store.error.value && pending.count === 0 && !complete) throw new Error(store.error.value);
     }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import licences from "virtual:licenses";
 import { duration } from "./format.ts";
 import { bindKeys, KEYS } from "./keys.ts";
@@ -141,7 +141,7 @@ function Tools() {
   if (store.asks) orders.push(["exclusive_ns", "time"]);
   if (store.asks && store.meta.abilities["topology"] !== false) orders.push(["topology", "topology"], [metric ?? "time", `severity: ${metric ?? "time"}`]);
   if (!orders.some(([each]) => each === order)) orders.push([order, order]);
-  const hasThreads = store.meta.locations.some((location) => location.parent_row !== null);
+  const hasThreads = useMemo(() => store.meta.locations.some((location) => location.parent_row !== null), [store.meta]);
   const depths: [string, string][] = [["auto", "automatic"], ["leaf", "leaf"], ...Array.from({ length: 9 }, (_, i) => [`${i + 1}`, `${i + 1}`] as [string, string])];
   const setDepth = (text: string) => store.set({ depth: (/^\d+$/.test(text) ? Number(text) : text) as Depth });
   return (

@@ -142,22 +142,24 @@ function picture(truth, rows, bins, withShares = true) {
   return withShares ? bytes : bytes.subarray(0, 8 + 4 * n);
 }
 
-/** Locations as the server sends them: columns, numbers as differences to those before. */
+/** Locations as the server sends them: columns of values, each with how often it comes in turn, numbers as differences to those before. */
 function columnsOf(locations) {
   const steps = (numbers) => {
     let last = 0;
-    return numbers.map((number) => { if (number === null) return null; const step = number - last; last = number; return step; });
+    return runs(numbers.map((number) => { if (number === null) return null; const step = number - last; last = number; return step; }));
   };
+  const runs = (values) => values.reduce((all, value) => { const last = all.at(-1); if (last?.[0] === value) last[1] += 1; else all.push([value, 1]); return all; }, []);
   const column = (key) => locations.map((location) => location[key]);
-  return { id: steps(column("id")), rank: steps(column("rank")), name: column("name"), kind: column("kind"), parent_row: steps(column("parent_row")) };
+  return { id: steps(column("id")), rank: steps(column("rank")), name: column("name"), kind: runs(column("kind")), parent_row: steps(column("parent_row")) };
 }
 
 /** The document about a run with its locations as objects. */
 export function expanded(meta) {
-  const sums = (steps) => { let at = 0; return steps.map((step) => (step === null ? null : (at += step))); };
+  const unrolled = (runs) => runs.flatMap(([value, n]) => new Array(n).fill(value));
+  const sums = (steps) => { let at = 0; return unrolled(steps).map((step) => (step === null ? null : (at += step))); };
   const { id, rank, name, kind, parent_row } = meta.locations;
-  const [ids, ranks, parents] = [id, rank, parent_row].map(sums);
-  return { ...meta, locations: name.map((each, row) => ({ id: ids[row], rank: ranks[row], name: each, kind: kind[row], parent_row: parents[row] })) };
+  const [ids, ranks, parents, kinds] = [...[id, rank, parent_row].map(sums), unrolled(kind)];
+  return { ...meta, locations: name.map((each, row) => ({ id: ids[row], rank: ranks[row], name: each, kind: kinds[row], parent_row: parents[row] })) };
 }
 
 function metaOf(truth, trace) {

@@ -23,7 +23,7 @@ mod tests;
 mod weights;
 
 pub use fold::{Sink, Tiles, TilesLocal, TilesPartial};
-pub use pyramid::{Bin, Level, LocationTiles};
+pub use pyramid::{Bin, LocationTiles, Shape};
 
 /// Categories whose shares a bin has; all other time is the rest.
 pub const N_SHARES: usize = 4;

@@ -58,12 +58,15 @@ pub struct Bin {
 /// In place of the number of a call path.
 const NO_PATH: u32 = u32::MAX;
 
-/// A bin in which nothing is.
-const NOTHING: Bin = Bin { path: NO_PATH, shares: [0; N_SHARES] };
+impl Default for Bin {
+    fn default() -> Bin {
+        Bin::NOTHING
+    }
+}
 
 impl Bin {
-    /// Bytes of a bin in a file.
-    pub const BYTES: usize = 4 + N_SHARES;
+    /// A bin in which nothing is.
+    pub const NOTHING: Bin = Bin { path: NO_PATH, shares: [0; N_SHARES] };
 
     /// A bin that shows a call path.
     pub fn new(call_path: Option<CallPathId>, shares: [u8; N_SHARES]) -> Bin {
@@ -75,45 +78,108 @@ impl Bin {
         (self.path != NO_PATH).then_some(CallPathId(self.path))
     }
 
-    /// The bin as it is in a file, low byte first.
-    pub fn to_bytes(self) -> [u8; Bin::BYTES] {
-        let mut bytes = [0; Bin::BYTES];
-        bytes[..4].copy_from_slice(&self.path.to_le_bytes());
-        bytes[4..].copy_from_slice(&self.shares);
-        bytes
+    /// Bytes that the number of a call path takes in a file, if none is larger than `highest`.
+    pub fn path_bytes(highest: Option<CallPathId>) -> u8 {
+        // All ones are in place of a number.
+        let highest = highest.map_or(0, |path| path.0.saturating_add(1));
+        ((u32::BITS - highest.leading_zeros()).div_ceil(8).max(1)) as u8
+    }
+
+    /// Appends the bin as it is in a file: so many bytes of the call path, the low one first, then the shares.
+    pub fn write(self, path_bytes: u8, into: &mut Vec<u8>) {
+        into.extend_from_slice(&self.path.to_le_bytes()[..usize::from(path_bytes).min(4)]);
+        into.extend_from_slice(&self.shares);
     }
 
     /// The bin that was written.
-    pub fn from_bytes(bytes: [u8; Bin::BYTES]) -> Bin {
-        let [a, b, c, d, shares @ ..] = bytes;
-        Bin { path: u32::from_le_bytes([a, b, c, d]), shares }
+    pub fn read(bytes: &[u8]) -> Bin {
+        let (path, shares) = bytes.split_at(bytes.len().saturating_sub(N_SHARES));
+        let number = path.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
+        let is_path = path.iter().any(|&byte| byte != u8::MAX);
+        Bin { path: if is_path { number } else { NO_PATH }, shares: shares.try_into().unwrap_or_default() }
     }
 }
 
-/// Bins of one width, without those before the first and after the last that hold anything.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Level {
+/// Bins of one width, while the pyramid grows.
+#[derive(Debug, Clone, Default)]
+struct Level {
     /// Number of the first bin.
-    pub first: u64,
-    /// The bins.
-    pub bins: Vec<Bin>,
+    first: u64,
+    bins: Vec<Bin>,
 }
 
 /// The pyramid of one location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LocationTiles {
-    /// Bins of the finest level have `1 << log2` ticks.
-    log2: u32,
-    /// The finest first.
-    levels: Vec<Level>,
+    /// Which bins the finest level has; without bins it is empty.
+    shape: Shape,
+    /// All levels, the finest first.
+    bins: Vec<Bin>,
     /// From the first enter to the last leave.
     span: (Ticks, Ticks),
 }
 
+/// Which bins a pyramid has: those of the finest level from the first to the last that hold anything, and of each level
+/// above those that hold them, until the first bin of a level is the last one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Bins of the finest level have `1 << log2` ticks.
+    pub log2: u32,
+    /// Number of its first bin.
+    pub first: u64,
+    /// Number of its last bin.
+    pub last: u64,
+}
+
+impl Shape {
+    /// All levels of bins, the finest first.
+    pub fn n_levels(self) -> u32 {
+        u64::BITS - self.last.leading_zeros() + 1
+    }
+
+    /// The same without the `n` finest levels.
+    #[must_use]
+    pub fn above(self, n: u32) -> Shape {
+        let at = |bin: u64| bin.checked_shr(n).unwrap_or(0);
+        Shape { log2: self.log2 + n, first: at(self.first), last: at(self.last) }
+    }
+
+    /// Bins of the finest level.
+    pub fn n_bins(self) -> u64 {
+        (self.last - self.first).saturating_add(1)
+    }
+
+    /// Bins of the `n` finest levels, all together.
+    pub fn n_bins_of_levels(self, n: u32) -> u64 {
+        (0..n).map(|level| self.above(level).n_bins()).fold(0, u64::saturating_add)
+    }
+
+    /// Whether widths and numbers can be: of what was read from a file.
+    pub fn is_sound(self) -> bool {
+        self.first <= self.last && u64::from(self.log2) + u64::from(self.n_levels()) <= 64
+    }
+}
+
 impl LocationTiles {
+    /// The pyramid of these levels, the finest first.
+    fn new(log2: u32, levels: &[Level], span: (Ticks, Ticks)) -> LocationTiles {
+        let Some(Level { first, bins }) = levels.first() else {
+            return LocationTiles { span, ..LocationTiles::default() };
+        };
+        let shape = Shape { log2, first: *first, last: first + bins.len() as u64 - 1 };
+        debug_assert!(shape.n_levels() as usize == levels.len(), "{shape:?} has {} levels", levels.len());
+        debug_assert!((0..).zip(levels).all(|(n, level)| {
+            let shape = shape.above(n);
+            level.first == shape.first && level.bins.len() as u64 == shape.n_bins()
+        }));
+        let mut all = Vec::with_capacity(levels.iter().map(|level| level.bins.len()).sum());
+        levels.iter().for_each(|level| all.extend_from_slice(&level.bins));
+        LocationTiles { shape, bins: all, span }
+    }
+
     /// The finest level, as the binary logarithm of its ticks.
     pub fn finest(&self) -> u32 {
-        self.log2
+        self.shape.log2
     }
 
     /// From the first enter to the last leave.
@@ -121,51 +187,61 @@ impl LocationTiles {
         self.span
     }
 
-    /// The bin `at` of `1 << log2` ticks. Finer ones than the finest show what the finest shows.
-    pub fn bin(&self, log2: u32, at: u64) -> Bin {
-        if log2 < self.log2 {
-            return self.stored(0, at >> (self.log2 - log2).min(63));
+    /// The bins `first .. first + n` of `1 << log2` ticks. Finer ones than the finest show what the finest shows.
+    pub fn bins(&self, log2: u32, first: u64, n: usize) -> Vec<Bin> {
+        let (down, up) = (self.shape.log2.saturating_sub(log2).min(63), log2.saturating_sub(self.shape.log2));
+        let numbers = first..first.saturating_add(n as u64);
+        if self.bins.is_empty() {
+            return vec![Bin::NOTHING; n];
         }
-        let level = (log2 - self.log2) as usize;
-        match self.levels.len().checked_sub(1) {
-            None => NOTHING,
-            Some(top) if level <= top => self.stored(level, at),
-            Some(top) => self.above(top, (level - top) as u32, at),
+        if self.shape.n_levels() <= up {
+            let more = up + 1 - self.shape.n_levels();
+            return numbers.map(|at| self.above(more, at)).collect();
         }
+        let (shape, skipped) = (self.shape.above(up), self.shape.n_bins_of_levels(up));
+        let level = self.bins.get(skipped as usize..).unwrap_or_default();
+        let stored = |at: u64| match shape.first <= at && at <= shape.last {
+            true => level.get((at - shape.first) as usize).copied().unwrap_or(Bin::NOTHING),
+            false => Bin::NOTHING,
+        };
+        numbers.map(|at| stored(at >> down)).collect()
     }
 
-    fn stored(&self, level: usize, at: u64) -> Bin {
-        let Some(level) = self.levels.get(level) else { return NOTHING };
-        let place = at.checked_sub(level.first).and_then(|place| usize::try_from(place).ok());
-        place.and_then(|place| level.bins.get(place)).copied().unwrap_or(NOTHING)
+    /// The bin `at`, as in [`bins`](Self::bins).
+    pub fn bin(&self, log2: u32, at: u64) -> Bin {
+        self.bins(log2, at, 1).first().copied().unwrap_or(Bin::NOTHING)
     }
 
     /// A bin of which the highest one that is stored is a part, the rest being nobody's.
-    fn above(&self, top: usize, more: u32, at: u64) -> Bin {
+    fn above(&self, more: u32, at: u64) -> Bin {
         if at != 0 {
-            return NOTHING;
+            return Bin::NOTHING;
         }
-        let Bin { shares, .. } = self.stored(top, 0);
+        let Bin { shares, .. } = self.bins.last().copied().unwrap_or(Bin::NOTHING);
         let share = |share: u8| {
             u8::try_from((u64::from(share) + (1 << more.min(62)) / 2) >> more.min(62)).unwrap_or(0)
         };
         Bin { path: NO_PATH, shares: shares.map(share) }
     }
 
-    /// Takes away the levels of more than `n_bins_max` bins, the finest first, but not the last one.
-    pub fn take_fine(&mut self, n_bins_max: usize) -> Vec<Level> {
-        let n_levels = self.levels.len().saturating_sub(1);
-        let n_fine = self.levels[..n_levels].iter().take_while(|level| n_bins_max < level.bins.len()).count();
-        self.log2 += n_fine as u32;
-        let fine = self.levels.drain(..n_fine).collect();
-        self.levels.iter_mut().for_each(|level| level.bins.shrink_to_fit());
-        self.levels.shrink_to_fit();
-        fine
+    /// Takes away the levels of more than `n_bins_max` bins, the finest first, but not the last one: their shape with
+    /// everything above, how many levels they are, and their bins.
+    pub fn take_fine(&mut self, n_bins_max: u64) -> (Shape, u32, Vec<Bin>) {
+        let shape = self.shape;
+        let n_levels = shape.n_levels() - 1;
+        let n_fine =
+            (0..n_levels).take_while(|&level| n_bins_max < shape.above(level).n_bins()).count() as u32;
+        if n_fine == 0 {
+            return (shape, 0, Vec::new());
+        }
+        let coarse = self.bins.split_off(shape.n_bins_of_levels(n_fine) as usize);
+        self.shape = shape.above(n_fine);
+        (shape, n_fine, std::mem::replace(&mut self.bins, coarse))
     }
 
     /// The same with other numbers of call paths.
     pub fn renumber(&mut self, new: impl Fn(CallPathId) -> CallPathId) {
-        for bin in self.levels.iter_mut().flat_map(|level| &mut level.bins) {
+        for bin in &mut self.bins {
             *bin = Bin::new(bin.call_path().map(&new), bin.shares);
         }
     }
@@ -176,27 +252,32 @@ impl LocationTiles {
 
     /// Whether widths can be, and all call paths are below `n_call_paths`: of tiles from a file.
     pub fn is_sound(&self, n_call_paths: usize) -> bool {
-        let bins = || self.levels.iter().flat_map(|level| &level.bins);
-        self.log2 as usize + self.levels.len() <= 64
-            && self.span.0 <= self.span.1
-            && bins().filter_map(|bin| bin.call_path()).all(|path| path.index() < n_call_paths)
+        let shape = self.shape;
+        self.span.0 <= self.span.1
+            && (self.bins.is_empty()
+                || shape.is_sound() && shape.n_bins_of_levels(shape.n_levels()) == self.bins.len() as u64)
+            && self.call_paths().all(|path| path.index() < n_call_paths)
     }
 
     /// The call path of each stored bin.
     pub fn call_paths(&self) -> impl Iterator<Item = CallPathId> {
-        self.levels.iter().flat_map(|level| &level.bins).filter_map(|bin| bin.call_path())
+        self.bins.iter().filter_map(|bin| bin.call_path())
     }
 
     /// Number of stored bins, all levels together.
     pub fn n_bins(&self) -> usize {
-        self.levels.iter().map(|level| level.bins.len()).sum()
+        self.bins.len()
     }
 }
 
 /// A pyramid that grows.
 #[derive(Debug)]
 pub(crate) struct Builder {
-    tiles: LocationTiles,
+    /// Bins of the finest level have `1 << log2` ticks.
+    log2: u32,
+    /// The finest first.
+    levels: Vec<Level>,
+    span: (Ticks, Ticks),
     /// For each level the left one of two bins, if it is complete and the right one is not.
     waiting: Vec<Option<Weights>>,
     open: Weights,
@@ -213,10 +294,11 @@ pub(crate) struct Builder {
 impl Builder {
     /// A location that begins at `start` and has about so many events.
     pub fn new(start: Ticks, n_declared: u64, widths: Widths) -> Self {
-        let tiles = LocationTiles { log2: widths.log2_min, levels: Vec::new(), span: (start, start) };
         let n_declared = n_declared.min(N_DECLARED_MAX);
         Builder {
-            tiles,
+            log2: widths.log2_min,
+            levels: Vec::new(),
+            span: (start, start),
             waiting: Vec::new(),
             open: Weights::default(),
             spare: Vec::new(),
@@ -230,18 +312,18 @@ impl Builder {
 
     /// Adds the time until `to`, spent in `path`.
     pub fn add(&mut self, to: Ticks, path: CallPathId, category: u8, parents: &Parents) {
-        let mut from = self.tiles.span.1.0;
+        let mut from = self.span.1.0;
         if to.0 <= from {
             return;
         }
         self.n_intervals += 1;
         // What would be dropped once the interval is added is not made first: of a location with few intervals, each of
         // which is millions of ticks long, that would be nearly everything.
-        while self.n_bins_allowed() < self.n_finest() + ((to.0 >> self.tiles.log2) - self.at) {
+        while self.n_bins_allowed() < self.n_finest() + ((to.0 >> self.log2) - self.at) {
             self.drop_finest(parents);
         }
         while from < to.0 {
-            let bin_end = self.at.saturating_add(1).saturating_mul(1 << self.tiles.log2);
+            let bin_end = self.at.saturating_add(1).saturating_mul(1 << self.log2);
             let part_end = to.0.min(bin_end);
             self.open.add(path, Ticks(part_end - from), category);
             from = part_end;
@@ -253,7 +335,7 @@ impl Builder {
             self.close(0, self.at, complete, parents);
             self.at += 1;
         }
-        self.tiles.span.1 = to;
+        self.span.1 = to;
     }
 
     /// Most bins of the finest level. Until there are more intervals than declared, as many as these are worth, of which
@@ -269,7 +351,7 @@ impl Builder {
     }
 
     fn n_finest(&self) -> u64 {
-        self.tiles.levels.first().map_or(0, |level| level.bins.len() as u64)
+        self.levels.first().map_or(0, |level| level.bins.len() as u64)
     }
 
     /// A bin is complete: it is stored, and waits or carries.
@@ -295,15 +377,15 @@ impl Builder {
     }
 
     fn store(&mut self, level: usize, at: u64, weights: &Weights, parents: &Parents) {
-        while self.tiles.levels.len() <= level {
-            self.tiles.levels.push(Level { first: at, bins: Vec::new() });
+        while self.levels.len() <= level {
+            self.levels.push(Level { first: at, bins: Vec::new() });
             self.waiting.push(None);
         }
-        let log2 = self.tiles.log2 + level as u32;
+        let log2 = self.log2 + level as u32;
         let width = 1_u64.checked_shl(log2).unwrap_or(u64::MAX);
         let shares = weights.shares_of(log2);
         let bin = Bin::new(weights.dominant(width, parents, &mut self.ways), shares);
-        let level = &mut self.tiles.levels[level];
+        let level = &mut self.levels[level];
         if level.bins.is_empty() {
             level.first = at;
         }
@@ -311,25 +393,25 @@ impl Builder {
     }
 
     fn drop_finest(&mut self, parents: &Parents) {
-        if !self.tiles.levels.is_empty() {
-            self.tiles.levels.remove(0);
+        if !self.levels.is_empty() {
+            self.levels.remove(0);
             if let Some(mut left) = self.waiting.remove(0) {
                 left.append(&self.open, parents);
                 self.open = left;
             }
         }
-        self.tiles.log2 += 1;
+        self.log2 += 1;
         self.at /= 2;
     }
 
     /// The pyramid as it would be if nothing came any more, without levels of more than `n_bins_max` bins.
     pub fn so_far(&self, n_bins_max: usize, parents: &Parents) -> LocationTiles {
         let is_fine = |level: &&Level| n_bins_max < level.bins.len();
-        let n_fine = self.tiles.levels.iter().take_while(is_fine).count();
+        let n_fine = self.levels.iter().take_while(is_fine).count();
         let mut levels = vec![Level::default(); n_fine];
-        levels.extend_from_slice(&self.tiles.levels[n_fine..]);
+        levels.extend_from_slice(&self.levels[n_fine..]);
         let mut copy = Builder {
-            tiles: LocationTiles { levels, ..self.tiles },
+            levels,
             waiting: self.waiting.clone(),
             open: self.open.clone(),
             spare: Vec::new(),
@@ -343,25 +425,22 @@ impl Builder {
     /// The whole pyramid.
     pub fn finish(mut self, parents: &Parents) -> LocationTiles {
         let open = std::mem::take(&mut self.open);
-        if self.tiles.span.1.0 > self.at.saturating_mul(1 << self.tiles.log2) {
+        if self.span.1.0 > self.at.saturating_mul(1 << self.log2) {
             self.close(0, self.at, open, parents);
         }
         // Left bins without a right one, from fine to coarse, until one bin holds everything from the trace start.
         let mut level = 0;
-        while let Some(Level { first, bins }) = self.tiles.levels.get(level) {
+        while let Some(Level { first, bins }) = self.levels.get(level) {
             let last = first + bins.len() as u64 - 1;
             if let Some(left) = self.waiting[level].take()
-                && (0 < last || level + 1 < self.tiles.levels.len())
+                && (0 < last || level + 1 < self.levels.len())
             {
                 self.close(level + 1, last / 2, left, parents);
             }
             level += 1;
         }
-        let mut tiles = self.tiles;
         let n_wanted = (self.n_intervals / INTERVALS_PER_BIN).max(self.widths.n_bins_min);
-        let n_dropped = tiles.levels.iter().take_while(|level| n_wanted < level.bins.len() as u64).count();
-        tiles.levels.drain(..n_dropped);
-        tiles.log2 += n_dropped as u32;
-        tiles
+        let n_dropped = self.levels.iter().take_while(|level| n_wanted < level.bins.len() as u64).count();
+        LocationTiles::new(self.log2 + n_dropped as u32, &self.levels[n_dropped..], self.span)
     }
 }

@@ -23,17 +23,19 @@ use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
 /// Changes with what tiles mean or how they are stored.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
 /// More than the coarse levels of all rows and the hashes of 10¹⁰ bins: a damaged place must not fill the memory.
 const MAX_INDEX_BYTES: u64 = 1 << 28;
+/// The same, unpacked.
+const MAX_UNPACKED_BYTES: u64 = 1 << 30;
 /// Files whose times are looked at: more than any trace has.
 const MAX_FILES: usize = 1 << 20;
 
@@ -63,21 +65,18 @@ impl TileCache {
         let mut file = ouzel_files::input::open(&path).ok()?;
         let mut header = [0; HEADER_BYTES as usize];
         file.read_exact(&mut header).ok()?;
-        let number = |at: usize| Some(u128::from_le_bytes(header.get(at..at + 16)?.try_into().ok()?));
-        if header[..8] != MAGIC || number(8) != Some(key(trace).ok()?) {
+        if header[..8] != MAGIC {
             return None;
         }
-        let place = u64::from_le_bytes(header[40..].try_into().ok()?);
-        file.seek(SeekFrom::Start(place)).ok()?;
-        let mut index = Vec::new();
-        (&mut file).take(MAX_INDEX_BYTES).read_to_end(&mut index).ok()?;
-        if number(24) != Some(checksum(&index, place)) {
-            return None;
-        }
-        let unpacked = BufReader::with_capacity(1 << 20, GzDecoder::new(&index[..]));
-        let (saved, _): (Saved, _) = postcard::from_io((unpacked, &mut [0; 1 << 12])).ok()?;
-        let fine = FineFile::kept(file, place + index.len() as u64, path);
-        saved.is_sound(trace.definitions(), place).then_some((saved, fine))
+        // Of 100,000 locations, asking for the times of the files takes as long as the index.
+        let (index, key) = std::thread::scope(|scope| {
+            let key = scope.spawn(|| key(trace).ok());
+            (Index::read(&mut file, &header), key.join().ok().flatten())
+        });
+        let Index { saved, place, n_bytes } = index?;
+        let is_of_trace = key?.to_le_bytes() == header[8..24];
+        let fine = FineFile::kept(file, place + n_bytes, path);
+        (is_of_trace && saved.is_sound(trace.definitions(), place)).then_some((saved, fine))
     }
 
     /// A file that the fine levels of a trace go to while they are made.
@@ -108,6 +107,30 @@ impl TileCache {
     }
 }
 
+/// The index of a file: everything but fine levels.
+struct Index {
+    saved: Saved,
+    /// Where it is in the file.
+    place: u64,
+    n_bytes: u64,
+}
+
+impl Index {
+    /// `None` if it is damaged.
+    fn read(file: &mut File, header: &[u8; HEADER_BYTES as usize]) -> Option<Index> {
+        let place = u64::from_le_bytes(header[40..].try_into().ok()?);
+        file.seek(SeekFrom::Start(place)).ok()?;
+        let mut index = Vec::new();
+        file.take(MAX_INDEX_BYTES).read_to_end(&mut index).ok()?;
+        if checksum(&index, place).to_le_bytes() != header[24..40] {
+            return None;
+        }
+        let mut unpacked = Vec::new();
+        GzDecoder::new(&index[..]).take(MAX_UNPACKED_BYTES).read_to_end(&mut unpacked).ok()?;
+        Some(Index { saved: postcard::from_bytes(&unpacked).ok()?, place, n_bytes: index.len() as u64 })
+    }
+}
+
 #[cfg(unix)]
 fn of_the_user_alone(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -120,48 +143,75 @@ fn of_the_user_alone(_: &File) -> io::Result<()> {
 }
 
 /// What distinguishes the tiles of a trace from all others, and from those of its files before a change: versions, the
-/// fingerprint, and lengths and times of the files at its path.
+/// fingerprint, and names, lengths and times of the files at its path.
 fn key(trace: &Trace) -> io::Result<u128> {
     let mut hash = XxHash3_128::new();
     hash.write(&VERSION.to_le_bytes());
     hash.write(env!("CARGO_PKG_VERSION").as_bytes());
     hash.write(trace.fingerprint().to_string().as_bytes());
-    let mut pending = beside(trace.path())?;
-    let mut n_files = 0;
-    while let Some(path) = pending.pop() {
-        let known = fs::metadata(&path)?;
-        if known.is_dir() {
-            pending.extend(names_in(&path)?);
-        } else if path.extension().is_none_or(|ending| ending != "tiles") {
-            let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-            hash.write(path.file_name().unwrap_or_default().as_encoded_bytes());
-            hash.write(&known.len().to_le_bytes());
-            hash.write(&changed.as_nanos().to_le_bytes());
-        }
-        n_files += 1;
-        if n_files > MAX_FILES {
-            return Err(io::Error::other("the trace has too many files to tell whether it changed"));
-        }
-    }
+    hash.write(&of_files(trace.path())?.to_le_bytes());
     Ok(hash.finish_128())
 }
 
-/// The path of a trace; of a file or a stem, everything in its folder whose name begins like it.
-fn beside(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if path.is_dir() {
-        return Ok(vec![path.to_owned()]);
+/// The files at the path of a trace; of a file or a stem, everything in its folder whose name begins like it. The sum
+/// of a hash of each, as a folder lists 100,000 of them in any order.
+fn of_files(path: &Path) -> io::Result<u128> {
+    let (folder, stem) = if path.is_dir() {
+        (path, &[][..])
+    } else {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        (folder, path.file_stem().unwrap_or_default().as_encoded_bytes())
+    };
+    let mut entries = entries_in(folder)?;
+    entries.retain(|entry| entry.file_name().as_encoded_bytes().starts_with(stem));
+    let mut pending = vec![(0, entries)];
+    let (mut sum, mut n_files) = (0_u128, 0);
+    while let Some((within, entries)) = pending.pop() {
+        n_files += entries.len();
+        if MAX_FILES < n_files {
+            return Err(io::Error::other("the trace has too many files to tell whether it changed"));
+        }
+        // Asking the system for so many files takes longer than everything else at a start.
+        let half = if entries.len() < 1000 { entries.len() } else { entries.len() / 2 };
+        let (first, second) = entries.split_at(half);
+        let (first, second) = std::thread::scope(|scope| {
+            let second = scope.spawn(|| of_entries(within, second));
+            (of_entries(within, first), second.join())
+        });
+        let second = second.unwrap_or_else(|_| Err(io::Error::other("the files cannot be listed")));
+        for (hash, folders) in [first?, second?] {
+            sum = sum.wrapping_add(hash);
+            for (within, folder) in folders {
+                pending.push((within, entries_in(&folder)?));
+            }
+        }
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let stem = path.file_stem().unwrap_or_default().as_encoded_bytes();
-    let mut names = names_in(folder)?;
-    names.retain(|name| name.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(stem)));
-    Ok(names)
+    Ok(sum)
 }
 
-fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut names = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    names.sort_unstable();
-    Ok(names)
+/// The sum of the hashes of files in a folder, which has the hash `within`, and the folders among them.
+fn of_entries(within: u128, entries: &[fs::DirEntry]) -> io::Result<(u128, Vec<(u128, PathBuf)>)> {
+    let (mut sum, mut folders) = (0_u128, Vec::new());
+    for entry in entries {
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        // Of what a link leads to, not of the link.
+        let known = if kind.is_symlink() { fs::metadata(entry.path())? } else { entry.metadata()? };
+        let mut hash = XxHash3_128::with_seed(within as u64);
+        hash.write(name.as_encoded_bytes());
+        if known.is_dir() {
+            folders.push((hash.finish_128(), entry.path()));
+        } else if Path::new(&name).extension().is_none_or(|ending| ending != "tiles") {
+            let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+            hash.write(&known.len().to_le_bytes());
+            hash.write(&changed.as_nanos().to_le_bytes());
+            sum = sum.wrapping_add(hash.finish_128());
+        }
+    }
+    Ok((sum, folders))
+}
+
+fn entries_in(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    fs::read_dir(folder)?.collect()
 }
 
 fn checksum(index: &[u8], place: u64) -> u128 {
@@ -180,6 +230,10 @@ mod tests {
     use crate::store::{TILE_HEADER_BYTES, Wanted};
     use ouzel::model::{Filter, LocationId};
     use std::sync::Arc;
+
+    fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(entries_in(folder)?.iter().map(fs::DirEntry::path).collect())
+    }
 
     fn copied(from: &Path, to: &Path) {
         fs::create_dir(to).unwrap();

@@ -56,25 +56,24 @@ pub(crate) fn tiles(
     let options = Options { filter, progress: Some(progress), ..Options::default() };
     trace.ask(tiles, &options).map_err(|error| error.to_string())?;
     let found = sink.rows.lock().unwrap_or_else(PoisonError::into_inner);
-    let bin_of = |row: Option<&LocationTiles>, span: Option<(Ticks, Ticks)>, at: u64| {
-        let bin = row.map(|row| row.bin(level, at));
-        let is_running = span.is_some_and(|(start, end)| start <= tick(at) && tick(at + 1) <= end);
-        match bin {
-            Some(bin) if bin.call_path().is_some() => Some(bin),
+    let is_running = |(start, end): (Ticks, Ticks), at: u64| start <= tick(at) && tick(at + 1) <= end;
+    let row = |id: &LocationId, first: u64| -> Vec<Bin> {
+        let bins = found.get(id).map(|row| row.bins(level, first, TILE_BINS));
+        let mut bins = bins.unwrap_or_else(|| vec![Bin::NOTHING; TILE_BINS]);
+        let Some(span) = store.span(*id) else { return bins };
+        for (bin, at) in bins.iter_mut().zip(first..) {
             // Between calls: the whole run knows that there are some before and after.
-            _ if is_running => {
-                let shares = bin.map_or_else(Default::default, |bin| bin.shares);
-                Some(Bin::new(Some(CallPathTree::ROOT), shares))
+            if bin.call_path().is_none() && is_running(span, at) {
+                *bin = Bin::new(Some(CallPathTree::ROOT), bin.shares);
             }
-            bin => bin,
         }
+        bins
     };
     let one = |number: u64| {
         let first = first.saturating_add(number * TILE_BINS as u64);
-        let bins = rows.iter().take(TILE_ROWS).enumerate().flat_map(|(at, id)| {
-            let is_wanted = known >> at & 1 == 0;
-            let (row, span) = (found.get(id).filter(|_| is_wanted), store.span(*id).filter(|_| is_wanted));
-            (first..first.saturating_add(TILE_BINS as u64)).map(move |at| bin_of(row, span, at))
+        let bins = rows.iter().take(TILE_ROWS).enumerate().flat_map(|(at, id)| match known >> at & 1 {
+            0 => row(id, first),
+            _ => vec![Bin::NOTHING; TILE_BINS],
         });
         encoded(rows.len().min(TILE_ROWS), 0, &bins.collect::<Vec<_>>(), parts)
     };

@@ -14,7 +14,7 @@ use ouzel::analyses::semantics::Semantics;
 use ouzel::analyses::timeline::Timeline;
 use ouzel::engine::{AnalysisError, AnalysisSet, Key, Outputs, Question, SelectionCx};
 use ouzel::model::{CallPathId, CallPathTree, Filter, LocationId, RegionId, Ticks};
-use ouzel_tiles::{Bin, LocationTiles, Tiles};
+use ouzel_tiles::{LocationTiles, Tiles};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -181,10 +181,8 @@ impl Shown {
     fn tile(&self, (level, tile, block): TileKey, parts: Parts) -> Vec<u8> {
         let rows = self.tiles.chunks(TILE_ROWS).nth(block).unwrap_or_default();
         let first = tile * TILE_BINS as u64;
-        let bins = |row: &LocationTiles| -> Vec<Option<Bin>> {
-            (first..first + TILE_BINS as u64).map(|at| Some(row.bin(level, at))).collect()
-        };
-        encoded(rows.len(), 0, &rows.iter().flat_map(bins).collect::<Vec<_>>(), parts)
+        let bins = rows.iter().flat_map(|row| row.bins(level, first, TILE_BINS));
+        encoded(rows.len(), 0, &bins.collect::<Vec<_>>(), parts)
     }
 }
 
@@ -320,7 +318,7 @@ mod tests {
             ..Filter::default()
         };
         let (all, part) = (data(&trace, &Filter::default()), data(&trace, &filter));
-        assert_eq!(part["api/meta"]["locations"]["rank"], json!([2, 1]));
+        assert_eq!(part["api/meta"]["locations"]["rank"], json!([[2, 1], [1, 1]]));
         assert_eq!(part["api/meta"]["time_ns"], json!([100_000_000, 200_000_000]));
         let n = |of: &Value| of["api/meta"]["regions"].as_array().unwrap().len();
         assert!(0 < n(&part) && n(&part) < n(&all), "{} of {} regions", n(&part), n(&all));

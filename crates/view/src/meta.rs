@@ -100,14 +100,26 @@ fn region<'a>(at: usize, region: &'a Region, class: Class) -> MetaRegion<'a> {
     MetaRegion { id: at, name: &region.name, short: short.map(Cow::into_owned), category: category(class) }
 }
 
-/// Each number as its difference to the one before, from 0 on: those of 100,000 rows that count up take a kilobyte.
-fn steps(numbers: impl Iterator<Item = Option<u64>>) -> Vec<Option<i128>> {
+/// Each number as its difference to the one before, from 0 on, as [`runs`]: those of 100,000 rows that count up are one.
+fn steps(numbers: impl Iterator<Item = Option<u64>>) -> Vec<(Option<i128>, usize)> {
     let mut last = 0;
     let mut step = |number: u64| {
         let before = std::mem::replace(&mut last, i128::from(number));
         i128::from(number) - before
     };
-    numbers.map(|number| number.map(&mut step)).collect()
+    runs(numbers.map(|number| number.map(&mut step)))
+}
+
+/// Each value with how often it comes in turn.
+fn runs<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<(T, usize)> {
+    let mut runs: Vec<(T, usize)> = Vec::new();
+    for value in values {
+        match runs.last_mut() {
+            Some((last, n)) if *last == value => *n += 1,
+            _ => runs.push((value, 1)),
+        }
+    }
+    runs
 }
 
 fn kind(kind: LocationKind) -> &'static str {
@@ -157,7 +169,7 @@ pub(crate) fn of_timeline(
     })
 }
 
-/// The rows, as columns.
+/// The rows, as columns: names, and [`runs`] of what is the same in most rows.
 fn locations(definitions: &Definitions, rows: &Rows) -> Value {
     let parents = rows.parents(definitions);
     let of_rows = || rows.locations.iter().map(|&id| definitions.location(id));
@@ -165,7 +177,7 @@ fn locations(definitions: &Definitions, rows: &Rows) -> Value {
         "id": steps(of_rows().map(|location| Some(location.native_id))),
         "rank": steps(of_rows().map(|location| location.rank.map(|rank| u64::from(rank.0)))),
         "name": of_rows().map(|location| &*location.name).collect::<Vec<_>>(),
-        "kind": of_rows().map(|location| kind(location.kind)).collect::<Vec<_>>(),
+        "kind": runs(of_rows().map(|location| kind(location.kind))),
         "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
     })
 }

@@ -88,4 +88,44 @@ impl News {
         // The sender lives as long as this does.
         let _ = self.generation.subscribe().wait_for(|&generation| since < generation).await;
     }
+
+    /// Waits until what is known `is` so.
+    pub async fn wait_until(&self, is: impl Fn(&Known) -> bool) {
+        let mut generation = self.generation.subscribe();
+        // The sender lives as long as this does.
+        while !is(&self.known.lock().unwrap_or_else(PoisonError::into_inner)) {
+            let _ = generation.changed().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn who_waits_for_a_state_is_woken_when_it_is_there_and_not_before() {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let news = Arc::<News>::default();
+        let other = Arc::clone(&news);
+        let (seen, changed) = runtime.block_on(async move {
+            let waits = tokio::spawn({
+                let news = Arc::clone(&other);
+                async move {
+                    news.wait_until(|known| known.n_done == 2).await;
+                    news.known().n_done
+                }
+            });
+            tokio::task::yield_now().await;
+            other.change(|known| known.n_done = 1);
+            tokio::task::yield_now().await;
+            let is_early = waits.is_finished();
+            other.change(|known| known.n_done = 2);
+            (waits.await.unwrap(), is_early)
+        });
+        assert_eq!((seen, changed), (2, false));
+        // What is so already is not waited for.
+        runtime.block_on(news.wait_until(|known| known.n_done == 2));
+    }
 }

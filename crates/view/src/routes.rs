@@ -6,7 +6,7 @@ use crate::exact;
 use crate::kept::KeptAnswers;
 use crate::messages;
 use crate::meta::{self, Rows};
-use crate::news::News;
+use crate::news::{Known, News};
 use crate::query::Query;
 use crate::run::{Answers, Ask, Refusal, Run};
 use crate::server::reply::{PACKED_INSIDE, Reply, packed};
@@ -116,6 +116,15 @@ impl Routes {
             // Without news the page gets what it has.
             let _ = tokio::time::timeout(most, news).await;
         }
+    }
+
+    /// Waits until the first run has something to show, or for `most`: a question may take all processors for minutes,
+    /// and the picture comes first.
+    pub async fn wait_for_picture(&self, most: Duration) {
+        let Some(first) = self.runs.first() else { return };
+        let is_shown = |known: &Known| known.is_complete || known.n_changes_of_blocks.iter().any(|&n| 0 < n);
+        // A run without rows for so long may still have answers.
+        let _ = tokio::time::timeout(most, first.news.wait_until(is_shown)).await;
     }
 
     /// The answer to a request.

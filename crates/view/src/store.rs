@@ -4,7 +4,7 @@
 //! it is whole; one whose location takes long is there before, as far as it is read, and marked as unfinished. Levels
 //! of many bins are in a file, so that memory does not grow with the events.
 
-use crate::fine::{FineFile, FineLevel};
+use crate::fine::{FineFile, FineRow};
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::news::{Known, News};
 use ouzel::model::{CallPathId, CallPathTree, Definitions, LocationId, RegionId, Ticks};
@@ -22,9 +22,10 @@ const NOTHING: u32 = u32::MAX;
 pub(crate) const TILE_HEADER_BYTES: usize = 16;
 
 /// Memory for the coarse levels of all rows.
-const MEMORY_BYTES: usize = 96 << 20;
-/// Bins of the finest level of a row in memory: fewer are not worth a read, more show nothing on a screen.
-const N_BINS_IN_MEMORY: std::ops::RangeInclusive<usize> = 64..=4096;
+const MEMORY_BYTES: usize = 24 << 20;
+/// Bins of the finest level of a row in memory: fewer are smaller than what says where the others are, more show nothing
+/// on a screen.
+const N_BINS_IN_MEMORY: std::ops::RangeInclusive<u64> = 8..=4096;
 
 /// Unfinished rows are shown when nothing new has come for so long: a page asks no more often.
 const PATIENCE: Duration = Duration::from_millis(150);
@@ -65,7 +66,7 @@ pub(crate) struct TileStore {
     inner: RwLock<Inner>,
     /// Where fine levels are; `None` inside: there is no room for them.
     fine: OnceLock<Option<FineFile>>,
-    n_bins_max: usize,
+    n_bins_max: u64,
     /// When a row last changed.
     changed: Mutex<Instant>,
     /// The end of the run that the trace declares.
@@ -90,15 +91,15 @@ struct Inner {
 /// The pyramid of a location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Row {
-    /// Levels that are in the file, the finest first.
-    fine: Vec<FineLevel>,
+    /// Levels that are in the file.
+    fine: Option<FineRow>,
     /// All levels above.
     coarse: LocationTiles,
 }
 
 impl Row {
     fn finest(&self) -> u32 {
-        self.fine.first().map_or(self.coarse.finest(), |level| level.log2)
+        self.fine.as_ref().map_or(self.coarse.finest(), FineRow::finest)
     }
 }
 
@@ -122,7 +123,8 @@ impl Saved {
         self.tiles.len() <= definitions.locations.len()
             && has_regions
             && self.tiles.iter().flatten().all(|row| {
-                row.coarse.is_sound(self.tree.len()) && row.fine.iter().all(|level| level.is_within(n_bytes))
+                row.coarse.is_sound(self.tree.len())
+                    && row.fine.as_ref().is_none_or(|fine| fine.is_sound(n_bytes))
             })
     }
 }
@@ -138,8 +140,8 @@ impl TileStore {
             known.bin0_ns = ns_per_tick;
             known.n_call_paths = 1;
         });
-        let bytes_each = MEMORY_BYTES / (2 * Bin::BYTES * rows.len().max(1));
-        let n_bins_max = bytes_each.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
+        let n_bins = (MEMORY_BYTES / (2 * size_of::<Bin>() * rows.len().max(1))) as u64;
+        let n_bins_max = n_bins.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
         TileStore {
             inner: RwLock::new(Inner { tiles, ..Inner::default() }),
             fine: OnceLock::new(),
@@ -170,7 +172,7 @@ impl TileStore {
 
     /// Only some levels of the run may be in memory; of the others, the finest that is there represents them.
     #[cfg(test)]
-    pub fn with_bins_in_memory(self, n_bins_max: usize) -> Self {
+    pub fn with_bins_in_memory(self, n_bins_max: u64) -> Self {
         TileStore { n_bins_max, ..self }
     }
 
@@ -199,7 +201,7 @@ impl TileStore {
         is_there.then(|| {
             let bins = rows.iter().enumerate().flat_map(|(at, row)| match row {
                 Some(row) if known >> at & 1 == 0 => self.bins(row, level, first),
-                _ => vec![None; TILE_BINS],
+                _ => vec![Bin::NOTHING; TILE_BINS],
             });
             let unfinished = inner.unfinished.range(first_row..first_row + TILE_ROWS);
             let unfinished = unfinished.fold(0, |bits, row| bits | 1 << (row - first_row));
@@ -208,22 +210,23 @@ impl TileStore {
     }
 
     /// The bins of a row from `first` on; a level that cannot be read looks like the finest one in memory.
-    fn bins(&self, row: &Row, level: u32, first: u64) -> Vec<Option<Bin>> {
+    fn bins(&self, row: &Row, level: u32, first: u64) -> Vec<Bin> {
         // Finer ones than the finest show what the finest shows.
-        let fine = row.fine.iter().find(|fine| level.max(row.finest()) == fine.log2);
-        let read = fine.zip(self.fine()).map(|(fine, file)| {
-            let down = (fine.log2 - level.min(fine.log2)).min(63);
+        let stored = level.max(row.finest());
+        if let (Some(fine), Some(file)) = (&row.fine, self.fine())
+            && stored < row.coarse.finest()
+        {
+            let down = (stored - level).min(63);
             let n = (TILE_BINS >> down.min(TILE_BINS.ilog2())) + 1;
-            let bins = file.read(fine, first >> down, n)?;
-            let at = |bin: u64| bins[((bin >> down) - (first >> down)) as usize];
-            Ok((first..first.saturating_add(TILE_BINS as u64)).map(at).collect())
-        });
-        match read {
-            Some(Ok(bins)) => return bins,
-            Some(Err(error)) => self.no_fine_levels(&error),
-            None => {}
+            match file.read(fine, stored, first >> down, n) {
+                Ok(bins) => {
+                    let at = |bin: u64| bins[((bin >> down) - (first >> down)) as usize];
+                    return (first..first.saturating_add(TILE_BINS as u64)).map(at).collect();
+                }
+                Err(error) => self.no_fine_levels(&error),
+            }
         }
-        (0..TILE_BINS as u64).map(|at| Some(row.coarse.bin(level, first.saturating_add(at)))).collect()
+        row.coarse.bins(level, first, TILE_BINS)
     }
 
     /// Says, once, that fine levels are not to be had.
@@ -238,10 +241,9 @@ impl TileStore {
 
     /// Puts the fine levels of a row into the file. What cannot be written is counted from events when it is shown.
     fn row(&self, mut tiles: LocationTiles) -> Row {
-        let log2 = tiles.finest();
-        let levels = tiles.take_fine(self.n_bins_max);
-        if levels.is_empty() {
-            return Row { fine: Vec::new(), coarse: tiles };
+        let (shape, n_fine, bins) = tiles.take_fine(self.n_bins_max);
+        if n_fine == 0 {
+            return Row { fine: None, coarse: tiles };
         }
         let file = self.fine.get_or_init(|| match FineFile::temporary() {
             Ok(file) => Some(file),
@@ -250,11 +252,12 @@ impl TileStore {
                 None
             }
         });
-        let Some(file) = file else { return Row { fine: Vec::new(), coarse: tiles } };
-        let appended = (log2..).zip(&levels).map(|(log2, level)| file.append(log2, level));
-        let fine = appended.collect::<io::Result<Vec<_>>>().unwrap_or_else(|error| {
-            self.no_fine_levels(&error);
-            Vec::new()
+        let fine = file.as_ref().and_then(|file| match file.append(shape, n_fine, &bins) {
+            Ok(fine) => Some(fine),
+            Err(error) => {
+                self.no_fine_levels(&error);
+                None
+            }
         });
         Row { fine, coarse: tiles }
     }
@@ -379,9 +382,11 @@ fn now() -> Instant {
     Instant::now()
 }
 
-/// Fields of a struct, and a vector's length and elements, follow each other without anything between them.
-fn append<W: io::Write>(value: &impl Serialize, writer: W) -> io::Result<W> {
-    postcard::to_io(value, writer).map_err(io::Error::other)
+/// Fields of a struct, and a vector's length and elements, follow each other without anything between them. Not written
+/// by `postcard::to_io`, which flushes: what is compressed would be as many pieces as there are values.
+fn append<W: io::Write>(value: &impl Serialize, mut writer: W) -> io::Result<W> {
+    writer.write_all(&postcard::to_allocvec(value).map_err(io::Error::other)?)?;
+    Ok(writer)
 }
 
 /// Levels of a run until `end`: the coarsest is one tile.
@@ -392,19 +397,19 @@ pub(crate) fn n_levels(end: Ticks) -> u32 {
 /// `OZT3`, rows, bins, a bit of each row that is not finished, the first row in the lowest, a plane of each byte of call
 /// paths, the lowest first, then a plane of each share, if wanted. Planes of higher bytes have hardly more than one
 /// value: compressed, they take nothing.
-pub(crate) fn encoded(n_rows: usize, unfinished: u64, bins: &[Option<Bin>], parts: Parts) -> Vec<u8> {
+pub(crate) fn encoded(n_rows: usize, unfinished: u64, bins: &[Bin], parts: Parts) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(TILE_HEADER_BYTES + bins.len() * (4 + N_SHARES));
     bytes.extend(b"OZT3");
     bytes.extend((n_rows as u16).to_le_bytes());
     bytes.extend((TILE_BINS as u16).to_le_bytes());
     bytes.extend(unfinished.to_le_bytes());
-    let path = |bin: &Option<Bin>| bin.and_then(Bin::call_path).map_or(NOTHING, |path| path.0).to_le_bytes();
+    let path = |bin: &Bin| bin.call_path().map_or(NOTHING, |path| path.0).to_le_bytes();
     for at in 0..size_of::<u32>() {
         bytes.extend(bins.iter().map(|bin| path(bin)[at]));
     }
     if parts == Parts::PathsAndShares {
         for share in 0..N_SHARES {
-            bytes.extend(bins.iter().map(|bin| bin.map_or(0, |bin| bin.shares[share])));
+            bytes.extend(bins.iter().map(|bin| bin.shares[share]));
         }
     }
     bytes
@@ -445,7 +450,7 @@ impl Sink for TileStore {
         let coarse = self.renumbered(tiles, paths);
         let n_call_paths = {
             let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
-            inner.tiles[row] = Some(Row { fine: Vec::new(), coarse });
+            inner.tiles[row] = Some(Row { fine: None, coarse });
             inner.unfinished.insert(row);
             inner.end = inner.end.max(last);
             inner.tree.len()

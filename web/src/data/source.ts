@@ -1,4 +1,4 @@
-import type { Envelope, Location, Messages, Meta, Question, SentMeta, Status } from "./types.ts";
+import type { Envelope, Location, Messages, Meta, Question, Runs, SentMeta, Status } from "./types.ts";
 
 /** Where a tile lies: its level, its number along time, its block of rows. */
 export interface TileKey {
@@ -83,12 +83,16 @@ export class Pending {
 
 export function metaFrom(sent: SentMeta): Meta {
   const { id, rank, name, kind, parent_row } = sent.locations;
-  const [ids, ranks, parents] = [summed(id), summed(rank), summed(parent_row)];
-  const locations = name.map((each, row): Location => ({ id: ids[row] ?? 0, rank: ranks[row] ?? null, name: each, kind: kind[row] ?? "thread", parent_row: parents[row] ?? null }));
+  const [ids, ranks, parents, kinds] = [summed(id), summed(rank), summed(parent_row), unrolled(kind)];
+  const locations = name.map((each, row): Location => ({ id: ids[row] ?? 0, rank: ranks[row] ?? null, name: each, kind: kinds[row] ?? "thread", parent_row: parents[row] ?? null }));
   return { ...sent, locations };
 }
 
-function summed(steps: (number | null)[]): (number | null)[] {
+function summed(steps: Runs<number | null>): (number | null)[] {
   let at = 0;
-  return steps.map((step) => (step === null ? null : (at += step)));
+  return unrolled(steps).map((step) => (step === null ? null : (at += step)));
+}
+
+function unrolled<T>(runs: Runs<T>): T[] {
+  return runs.flatMap(([value, n]) => new Array<T>(n).fill(value));
 }

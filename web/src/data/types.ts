@@ -55,9 +55,12 @@ export interface Meta {
   runs?: string[];
 }
 
+/** Values, each with how often it comes in turn. */
+export type Runs<T> = [T, number][];
+
 /** As it is sent: of locations a column of each field, numbers as differences to those before. */
 export interface SentMeta extends Omit<Meta, "locations"> {
-  locations: { id: number[]; rank: (number | null)[]; name: string[]; kind: Location["kind"][]; parent_row: (number | null)[] };
+  locations: { id: Runs<number>; rank: Runs<number | null>; name: string[]; kind: Runs<Location["kind"]>; parent_row: Runs<number | null> };
 }
 
 export interface Status {

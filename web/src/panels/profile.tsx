@@ -35,12 +35,7 @@ function OfTrace() {
   const answer = useAnswer<Table>("profile", { top: 0 });
   const some = useSomeRanks();
   const ranks = useAnswer<Table>(1 < some.n ? "profile" : null, { per: "rank", top: 0 }, some.selection);
-  const byRegion = new Map<string, number[]>();
-  const sorted = [...(ranks.data?.rows ?? [])].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0));
-  for (const row of sorted) {
-    const name = String(row["region"]);
-    byRegion.set(name, [...(byRegion.get(name) ?? []), Number(row["exclusive_ns"] ?? 0)]);
-  }
+  const byRegion = useMemo(() => timesByRegion(ranks.data?.rows ?? []), [ranks.data]);
   const lit = store.state.value.search.toLowerCase();
   const show = (row: Row) => store.set({ search: store.state.value.search === row["region"] ? "" : String(row["region"]) });
   return (
@@ -54,6 +49,18 @@ function OfTrace() {
       )}
     </Panel>
   );
+}
+
+/** The exclusive times of each region, by rank. */
+function timesByRegion(rows: readonly Row[]): Map<string, number[]> {
+  const byRegion = new Map<string, number[]>();
+  for (const row of [...rows].sort((a, b) => Number(a["rank"] ?? 0) - Number(b["rank"] ?? 0))) {
+    const name = String(row["region"]);
+    const times = byRegion.get(name) ?? [];
+    times.push(Number(row["exclusive_ns"] ?? 0));
+    byRegion.set(name, times);
+  }
+  return byRegion;
 }
 
 /** Ranks whose values a small plot can show; of more, evenly chosen ones have to do, for each costs a row of each region. */

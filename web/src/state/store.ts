@@ -15,6 +15,8 @@ const MAX_EVENTS_UNASKED = 200_000_000;
 export const REPORT_BYTES = 18;
 /** Moves closer in time than this are one step of the way back. */
 const ONE_MOVE_MS = 700;
+/** The address follows the state after this. */
+const HASH_PAUSE_MS = 200;
 
 /** What a way back leads to. */
 export type Place = Pick<State, "time_ns" | "brush_ns" | "ranks" | "call_path" | "focus" | "findings_index">;
@@ -45,6 +47,10 @@ export class Store {
   readonly pending: Pending;
   private readonly answers = new Map<string, Promise<Envelope<unknown>>>();
   private moved = 0;
+  /** The address that the state came from or went to. */
+  private hash = location.hash;
+  private hashAt = -Infinity;
+  private hashTimer: ReturnType<typeof setTimeout> | null = null;
   private ended = false;
 
   /** The second run, once it is known. */
@@ -62,8 +68,11 @@ export class Store {
     this.tiles.onError = (error) => this.report(error);
     this.selection = computed(() => selectionOf(this.state.value));
     if (state) return;
-    addEventListener("hashchange", () => (this.state.value = fromHash(location.hash)));
-    effect(() => this.writeHash(this.state.value));
+    addEventListener("hashchange", () => {
+      this.hash = location.hash;
+      this.state.value = fromHash(location.hash);
+    });
+    effect(() => { void this.state.value; this.writeHashSoon(); });
   }
 
   get end(): number {
@@ -207,11 +216,30 @@ export class Store {
     this.pathsKnown.value = this.paths.length;
   }
 
+  /** At once, but while the picture moves a few times a second: each change of the address takes the browser milliseconds. */
+  private writeHashSoon(): void {
+    if (this.hashTimer !== null) return;
+    const since = performance.now() - this.hashAt;
+    const write = () => {
+      this.hashTimer = null;
+      this.hashAt = performance.now();
+      this.writeHash(this.state.peek());
+    };
+    if (HASH_PAUSE_MS <= since) write();
+    else this.hashTimer = setTimeout(write, HASH_PAUSE_MS - since);
+  }
+
+  /** Whether the address has the state. */
+  get isAddressed(): boolean {
+    return this.hashTimer === null;
+  }
+
   private writeHash(state: State): void {
-    // A frame of a notebook has no address of its own.
-    if (location.protocol === "about:") return;
+    // A frame of a notebook has no address of its own; and what the user has just typed is news to come.
+    if (location.protocol === "about:" || location.hash !== this.hash) return;
     const hash = toHash(state);
     if (hash !== location.hash) history.replaceState(null, "", hash === "" ? location.pathname + location.search : hash);
+    this.hash = location.hash;
   }
 }
 

@@ -52,6 +52,10 @@ function fill(store: TileStore, ids: Uint32Array, at: number, place: { level: nu
     const tile = Math.floor(first / 2 ** up / bins);
     const found = store.get({ level: place.level + up, tile, block });
     if (!found || found.n_rows <= line) continue;
+    if (up === 0) {
+      ids.set(found.paths.subarray(line * found.n_bins, (line + 1) * found.n_bins), at);
+      return;
+    }
     for (let bin = 0; bin < bins; bin += 1) {
       const from = Math.floor((first + bin) / 2 ** up) - tile * bins;
       if (from < found.n_bins) ids[at + bin] = found.paths[line * found.n_bins + from] ?? NOTHING;

@@ -2,6 +2,7 @@ import { css } from "../colour/oklch.ts";
 import { duration, instant, ticks } from "../format.ts";
 import type { Collective, Marker } from "../data/types.ts";
 import type { Range } from "../state/state.ts";
+import { labelOf } from "./rows.ts";
 import type { TimelineView } from "./view.ts";
 
 /** Marks above the picture. */
@@ -119,10 +120,11 @@ function drawLabels(context: CanvasRenderingContext2D, view: TimelineView, inks:
     free = y + 13;
     const rank = view.store.meta.locations[row.row]?.rank ?? null;
     const lit = ranks === null || (rank !== null && ranks.has(rank));
-    context.fillStyle = row.indented || !lit ? inks.faint : inks.text;
+    const { label, indented } = labelOf(view.store.meta, row);
+    context.fillStyle = indented || !lit ? inks.faint : inks.text;
     const mark = row.cluster ? (row.cluster.open ? "▾ " : "▸ ") : "";
     context.textAlign = "right";
-    context.fillText(clip(context, mark + row.label, GUTTER - 16), GUTTER - 8, y);
+    context.fillText(clip(context, mark + label, GUTTER - 16), GUTTER - 8, y);
     context.textAlign = "left";
   }
   context.restore();

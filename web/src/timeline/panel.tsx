@@ -6,7 +6,7 @@ import { formatRanks } from "../ranks.ts";
 import { useAnswer, useStore } from "../state/answer.ts";
 import type { Range } from "../state/state.ts";
 import { drawOverlay, GUTTER, ITERATIONS, markersAt, NO_MARKS, RULER, type Marks, type Wait } from "./overlay.ts";
-import { rowsWithin } from "./rows.ts";
+import { firstRows, rowsWithin } from "./rows.ts";
 import { TimelineView } from "./view.ts";
 import { Flame } from "./flame.tsx";
 import { Second } from "./second.tsx";
@@ -86,13 +86,13 @@ function useMarks(marks: Marks, view: TimelineView | null): void {
   const loop = loops?.loops?.find((loop) => !loop.is_nested && 1 < loop.iterations.length);
   const first = loop?.iterations[0]?.location_cluster;
   marks.iterations = (loop?.iterations ?? []).filter((i) => i.location_cluster === first).map((i) => [i.start_ns, i.end_ns, i.cluster]);
-  const rows = new Map(store.meta.locations.map((location, row) => [location.rank, row] as const).reverse());
+  const rowOf = (rank: number) => firstRows(store.meta).get(rank);
   marks.critical = (state.critical_path ? (path?.segments ?? []) : []).map((s) => ({
-    row: rows.get(s.rank) ?? 0, from: s.start_ns, to: s.end_ns, from_row: s.from_rank === null ? null : (rows.get(s.from_rank) ?? null),
+    row: rowOf(s.rank) ?? 0, from: s.start_ns, to: s.end_ns, from_row: s.from_rank === null ? null : (rowOf(s.from_rank) ?? null),
   }));
   marks.waits = (state.waits && !waits.loading ? (waits.data?.rows ?? []) : []).map((wait): Wait => ({
-    row: rows.get(wait.rank) ?? 0, from: wait.longest_at_ns, to: wait.longest_at_ns + wait.longest_ns, class: wait.class, certain: wait.certainty === "certain",
-    culprit: wait.culprit ? { row: rows.get(wait.culprit.rank) ?? 0, ...wait.culprit } : null,
+    row: rowOf(wait.rank) ?? 0, from: wait.longest_at_ns, to: wait.longest_at_ns + wait.longest_ns, class: wait.class, certain: wait.certainty === "certain",
+    culprit: wait.culprit ? { row: rowOf(wait.culprit.rank) ?? 0, ...wait.culprit } : null,
   }));
   const finding = state.findings_index === null ? undefined : report?.findings?.[state.findings_index];
   marks.finding = finding ? { time_ns: finding.time_range_ns, ranks: new Set(finding.ranks.list) } : null;

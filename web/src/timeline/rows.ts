@@ -6,9 +6,6 @@ export interface DisplayRow {
   row: number;
   y: number;
   height: number;
-  label: string;
-  /** Below a rank: a thread, a stream. */
-  indented: boolean;
   cluster: { id: number; size: number; open: boolean } | null;
 }
 
@@ -21,13 +18,13 @@ export function layRows(meta: Meta, state: State, ranks: Set<number> | null, ope
     const location = meta.locations[row];
     return location !== undefined && location.kind !== "metric" && (state.threads || location.parent_row === null) && (!state.focus || ranks === null || location.rank === null || ranks.has(location.rank));
   };
-  if (clusters) return clusterRows(meta, clusters, open, space, shown);
+  if (clusters) return clusterRows(clusters, open, space, shown);
   const order = (byMetric ?? meta.locations.map((_, row) => row)).filter(shown);
   const height = Math.max(MIN_ROW, Math.min(MAX_ROW, Math.floor(space / Math.max(1, order.length))));
-  return order.map((row, i) => ({ row, y: i * height, height, ...labelOf(meta, row), cluster: null }));
+  return order.map((row, i) => ({ row, y: i * height, height, cluster: null }));
 }
 
-function clusterRows(meta: Meta, clusters: ClusterOrder[], open: ReadonlySet<number>, space: number, shown: (row: number) => boolean): DisplayRow[] {
+function clusterRows(clusters: ClusterOrder[], open: ReadonlySet<number>, space: number, shown: (row: number) => boolean): DisplayRow[] {
   const bands = clusters.map((c) => ({ ...c, rows: c.rows.filter(shown) })).filter((c) => 0 < c.rows.length);
   const weights = bands.map((band) => (open.has(band.cluster) ? band.rows.length : 1) * Math.log2(open.has(band.cluster) ? 2 : band.rows.length + 1));
   const unit = Math.max(8, Math.min(MAX_ROW, space / Math.max(1, weights.reduce((a, b) => a + b, 0))));
@@ -37,27 +34,28 @@ function clusterRows(meta: Meta, clusters: ClusterOrder[], open: ReadonlySet<num
     const cluster = { id: band.cluster, size: band.rows.length, open: open.has(band.cluster) };
     const height = Math.floor(unit * (cluster.open ? 1 : Math.log2(cluster.size + 1)));
     for (const row of cluster.open ? band.rows : [band.representative]) {
-      const { label, indented } = labelOf(meta, row);
-      rows.push({ row, y, height, indented, cluster, label: cluster.open ? label : cluster.size === 1 ? label : `${label} ×${cluster.size}` });
+      rows.push({ row, y, height, cluster });
       y += height;
     }
   }
   return rows;
 }
 
-export function labelOf(meta: Meta, row: number): { label: string; indented: boolean } {
+/** The name of a row, and whether it is below a rank: a thread, a stream. Made when it is drawn, not for 100,000 rows. */
+export function labelOf(meta: Meta, { row, cluster }: Pick<DisplayRow, "row" | "cluster">): { label: string; indented: boolean } {
   const location = meta.locations[row];
   if (!location) return { label: "", indented: false };
-  const indented = location.parent_row !== null;
-  if (indented || location.rank === null) return { label: location.name, indented };
-  const first = firstRows(meta).get(location.rank) === row;
-  return first ? { label: `rank ${location.rank}`, indented } : { label: location.name, indented: true };
+  const { rank, name, parent_row } = location;
+  // Rows are sorted by rank.
+  const isFirst = meta.locations[row - 1]?.rank !== rank;
+  const of = parent_row === null && rank !== null && isFirst ? { label: `rank ${rank}`, indented: false } : { label: name, indented: parent_row !== null || rank !== null };
+  return cluster && !cluster.open && 1 < cluster.size ? { ...of, label: `${of.label} ×${cluster.size}` } : of;
 }
 
 const FIRST_ROWS = new WeakMap<Meta["locations"], Map<number, number>>();
 
-/** The first row of each rank. */
-function firstRows({ locations }: Meta): Map<number, number> {
+/** The first row of each rank. Of 100,000 ranks they are found once. */
+export function firstRows({ locations }: Meta): Map<number, number> {
   let found = FIRST_ROWS.get(locations);
   if (!found) {
     found = new Map();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { canonical, EmbeddedSource } from "../../src/data/embedded.ts";
 import { bytes, duration, exactNs, instant, quantity, ticks } from "../../src/format.ts";
-import { layRows, rowAt, rowsWithin } from "../../src/timeline/rows.ts";
+import { labelOf, layRows, rowAt, rowsWithin } from "../../src/timeline/rows.ts";
 import { INITIAL } from "../../src/state/state.ts";
 import type { Meta } from "../../src/data/types.ts";
 
@@ -31,6 +31,7 @@ test("bands of clusters grow with the logarithm of their size", () => {
   assert.ok(Math.abs(three / one - 2) < 0.05 && Math.abs(two / one - Math.log2(3)) < 0.05);
   const open = layRows(META, { ...INITIAL, order: "cluster" }, null, new Set([0]), 300, null, CLUSTERS);
   assert.deepEqual(open.map((row) => row.row), [0, 1, 2, 3, 4]);
+  assert.deepEqual([rows, open].map((all) => all.map((row) => labelOf(META, row).label)), [["rank 0 ×3", "rank 3", "rank 4 ×2"], ["rank 0", "rank 1", "rank 2", "rank 3", "rank 4 ×2"]]);
   assert.equal(rowAt(rows, three)?.row, 3);
   assert.equal(rowAt(rows, 1e6), null);
   for (const [top, bottom] of [[0, 1], [three, three], [three - 1, three + 1], [-5, 1e6], [1e6, 2e6], [-9, -1]] as const) {
@@ -49,7 +50,7 @@ test("threads and streams are below their rank, or have no rows; 100,000 rows ar
   const meta = { locations, orders: { rank: locations.map((_, row) => row) } } as unknown as Meta;
   const all = layRows(meta, INITIAL, null, new Set(), 300, null, null);
   assert.equal(all.length, n);
-  assert.deepEqual(all.slice(4, 8).map(({ label, indented }) => [label, indented]), [["rank 1", false], ["t1", true], ["t2", true], ["t3", true]]);
+  assert.deepEqual(all.slice(4, 8).map((row) => labelOf(meta, row)).map(({ label, indented }) => [label, indented]), [["rank 1", false], ["t1", true], ["t2", true], ["t3", true]]);
   assert.equal(rowAt(all, 2 * n - 1)?.row, n - 1);
   const ranks = layRows(meta, { ...INITIAL, threads: false }, null, new Set(), 300, null, null);
   assert.deepEqual([ranks.length, ranks[1]?.row], [n / 4, 4]);

@@ -49,6 +49,8 @@ pub struct Otf2Source {
     n_processes: usize,
     /// For each location whether it holds nothing but samples, once asked.
     sampled: Vec<OnceLock<bool>>,
+    /// For each location the bytes of its events, once asked: of 100,000 files the system takes a while to say.
+    n_bytes: Vec<OnceLock<u64>>,
 }
 
 /// OTF2 among the formats.
@@ -114,7 +116,8 @@ impl Otf2Source {
         all.extend(notices);
         let n_processes = definitions.processes().len();
         let sampled = vec![OnceLock::new(); definitions.locations.len()];
-        Otf2Source { archive, definitions, refs, notices: all, markers, n_processes, sampled }
+        let n_bytes = vec![OnceLock::new(); definitions.locations.len()];
+        Otf2Source { archive, definitions, refs, notices: all, markers, n_processes, sampled, n_bytes }
     }
 
     /// Whether the location has samples and no call. Reads to its first call: archives do not say.
@@ -174,7 +177,8 @@ impl TraceSource for Otf2Source {
     }
 
     fn location_bytes(&self, location: LocationId) -> u64 {
-        self.archive.event_bytes(self.definitions.location(location).native_id)
+        let ask = || self.archive.event_bytes(self.definitions.location(location).native_id);
+        *self.n_bytes[location.index()].get_or_init(ask)
     }
 
     fn is_sampled(&self, location: LocationId) -> bool {

@@ -5,8 +5,12 @@
 
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
+use ouzel_model::LocationId;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_128;
+
+/// From so many locations on, two threads ask for the size of their events.
+const MANY_LOCATIONS: usize = 1000;
 
 /// Identifies the opened trace in 128 bits: its definitions, how many bytes the events of each location take, and how
 /// its clocks were repaired. Processes that open the same files agree.
@@ -36,9 +40,26 @@ impl Trace {
     pub fn fingerprint(&self) -> Fingerprint {
         *self.fingerprint.get_or_init(|| {
             let definitions = self.definitions();
-            let bytes = definitions.location_ids().map(|location| self.source.location_bytes(location));
-            Fingerprint::of(&(self.format.as_str(), definitions, bytes.collect::<Vec<_>>()))
+            Fingerprint::of(&(self.format.as_str(), definitions, self.bytes_of_locations()))
         })
+    }
+
+    /// Of each location the bytes of its events. Two threads ask for them: each may be a file.
+    fn bytes_of_locations(&self) -> Vec<u64> {
+        let locations: Vec<LocationId> = self.definitions().location_ids().collect();
+        let bytes = |locations: &[LocationId]| -> Vec<u64> {
+            locations.iter().map(|&location| self.source.location_bytes(location)).collect()
+        };
+        if locations.len() < MANY_LOCATIONS {
+            return bytes(&locations);
+        }
+        let (first, second) = locations.split_at(locations.len() / 2);
+        let (mut all, rest) = std::thread::scope(|scope| {
+            let rest = scope.spawn(|| bytes(second));
+            (bytes(first), rest.join())
+        });
+        all.extend(rest.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        all
     }
 }
 

@@ -41,6 +41,8 @@ const MAX_QUESTION_BYTES: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a request for the status waits for news: proxies give up after 30 s.
 const NEWS: Duration = Duration::from_secs(20);
+/// How long a question waits for the first picture.
+const PICTURE: Duration = Duration::from_secs(10);
 
 /// How to serve.
 #[derive(Debug, Clone)]
@@ -199,6 +201,9 @@ async fn answer(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> Respo
         shared.routes.wait_for_news(&request, NEWS).await;
     } else {
         shared.touch();
+    }
+    if request.path == guard::ASK {
+        shared.routes.wait_for_picture(PICTURE).await;
     }
     computed(request, Arc::clone(&shared), takes_packed).await.response()
 }
