@@ -139,7 +139,7 @@ function picture(truth, rows, bins, withShares = true) {
       if (plane < 4) bytes[16 + 4 * n + plane * n + at] = Math.min(255, bytes[16 + 4 * n + plane * n + at] + Math.round((255 * time) / (to - from)));
     }
   }));
-  return withShares ? bytes : bytes.subarray(0, 8 + 4 * n);
+  return withShares ? bytes : bytes.subarray(0, 16 + 4 * n);
 }
 
 /** Locations as the server sends them: columns of values, each with how often it comes in turn, numbers as differences to those before. */
