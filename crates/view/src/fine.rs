@@ -201,7 +201,7 @@ mod tests {
     /// Bins of the `n_levels` finest levels of a pyramid that are all different.
     fn bins(shape: Shape, n_levels: u32, highest: u32) -> Vec<Bin> {
         let bin = |at: u64| {
-            let path = (at % 7 != 0).then(|| CallPathId((at as u32 * 13) % (highest + 1)));
+            let path = (!at.is_multiple_of(7)).then(|| CallPathId((at as u32 * 13) % (highest + 1)));
             Bin::new(path, [at as u8, (at >> 8) as u8, 0, 7])
         };
         (0..shape.n_bins_of_levels(n_levels)).map(bin).collect()
