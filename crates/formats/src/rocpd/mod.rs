@@ -71,7 +71,8 @@ fn is_database(candidate: &Candidate, path: &Path) -> bool {
         for (seen, known) in seen.iter_mut().zip(known) {
             *seen |= table.starts_with(known);
         }
-        seen == [true; 2]
+        // Nothing but its own tables is in such a file; what is read of another one is missing to other formats.
+        seen == [true; 2] || !(table.starts_with("rocpd_") || table.starts_with("sqlite_"))
     });
     seen == [true; 2]
 }
