@@ -113,10 +113,23 @@ fn waiting_calls(cx: &Context<'_>) -> Vec<(CallPathId, u64)> {
     greatest_first(&sums)
 }
 
+/// What the findings are about: one peer has nobody to be uneven with.
+fn what_is_lost(cx: &Context<'_>) -> &'static str {
+    if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" }
+}
+
+/// The only peer, or any of them, in words.
+fn any_peer(cx: &Context<'_>) -> String {
+    match (cx.peers_in_words(), cx.n_peers()) {
+        ((one, _), 1) => format!("the {one}"),
+        ((one, _), _) => format!("on average, a {one}"),
+    }
+}
+
 /// What is said where little of the run is computation, and no finding says why.
 fn unexplained(cx: &Context<'_>, busy: u64, waiting: u64) -> String {
     let (peer, _) = cx.peers_in_words();
-    let who = if cx.n_peers() == 1 { format!("the {peer}") } else { format!("on average, a {peer}") };
+    let who = any_peer(cx);
     let calls = waiting_calls(cx);
     let in_calls: u64 = calls.iter().map(|&(_, ticks)| ticks).sum();
     let limit = words::percent(SIGNIFICANT);
@@ -129,7 +142,7 @@ fn unexplained(cx: &Context<'_>, busy: u64, waiting: u64) -> String {
             cx.time(ticks)
         ),
         _ => {
-            let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
+            let what = what_is_lost(cx);
             format!(
                 "No single cause of {what} was found that costs more than {limit} of the run, but {who} computes in \
                  only {} of it. What happens in the rest is not recorded, or is not the work of the {peer}.",
@@ -149,7 +162,7 @@ fn computation(cx: &Context<'_>, threads_wait: Option<&Loss>) -> String {
             cx.percent(busiest)
         );
     }
-    let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
+    let what = what_is_lost(cx);
     match threads_wait.filter(|loss| SIGNIFICANT <= loss.share_of_run) {
         Some(loss) => format!(
             "No single cause of {what} of first threads costs more than {limit} of the run, but threads wait for others of \
@@ -172,11 +185,7 @@ fn of_hosts(cx: &Context<'_>, largest: Option<(String, u64)>, threads_wait: Opti
     let busy: u64 = cx.stages.iter().map(Stage::busy).sum();
     let length: u64 = cx.stages.iter().map(Stage::length).sum();
     let (waiting, unseen) = (length.saturating_sub(busy), cx.run().saturating_sub(length));
-    let (peer, _) = cx.peers_in_words();
-    let who = match (peer, cx.n_peers()) {
-        (one, 1) => format!("the {one}"),
-        (one, _) => format!("on average, a {one}"),
-    };
+    let who = any_peer(cx);
     let mut times = vec![
         Quantity::ns("mean busy", cx.ns(busy)),
         Quantity::ns("waiting", cx.ns(waiting)),
@@ -202,7 +211,7 @@ fn of_hosts(cx: &Context<'_>, largest: Option<(String, u64)>, threads_wait: Opti
             ],
         )
     }));
-    let what = if cx.n_peers() == 1 { "waiting" } else { "imbalance or waiting" };
+    let what = what_is_lost(cx);
     let joined = waiting::for_threads(cx);
     let waits_for_threads =
         cx.is_significant(joined.saturating_mul(2)) && MOSTLY * cx.share(waiting) <= cx.share(joined);

@@ -312,3 +312,19 @@ fn damage_is_survived_and_said() {
         }
     }
 }
+
+/// Which reader comes first must not matter: what one reads of a file to recognise it, others cannot read any more.
+#[test]
+fn a_look_at_a_large_export_of_nsight_leaves_it_readable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("export.sqlite");
+    let tables: String = (0..1500).map(|i| format!("CREATE TABLE t{i} (a INTEGER, b TEXT);")).collect();
+    let known = "CREATE TABLE StringIds (id INTEGER, value TEXT); CREATE TABLE NVTX_EVENTS (start INTEGER, \"end\" INTEGER);";
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(&format!("BEGIN; {known} {tables} COMMIT")).unwrap();
+    let candidate = Candidate::at(&path);
+    let exports = || crate::nsight::reports::exports_in(&candidate);
+    assert_eq!(exports(), [path.clone()]);
+    assert_eq!(recognise(&candidate), None);
+    assert_eq!(exports(), [path.clone()]);
+}
