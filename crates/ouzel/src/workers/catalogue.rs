@@ -23,7 +23,7 @@ use ouzel_context_tree::ContextTreesFold;
 use ouzel_efficiency::device::DeviceFold;
 use ouzel_engine::Catalogue;
 use ouzel_tiles::Tiles;
-use ouzel_waits::accelerators::{Accelerators, KernelsFold};
+use ouzel_waits::accelerators::{Accelerators, KernelsFold, ReportedDevicesFold};
 use ouzel_waits::{WaitRecords, Waits};
 
 /// The analyses that processes know of each other; one that is not listed works on one machine only.
@@ -58,6 +58,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<WaitRecords>();
     catalogue.add::<Accelerators>();
     catalogue.add::<KernelsFold>();
+    catalogue.add::<ReportedDevicesFold>();
     catalogue
 }
 
