@@ -215,9 +215,11 @@ fn of_hosts(cx: &Context<'_>, largest: Option<(String, u64)>, threads_wait: Opti
     let joined = waiting::for_threads(cx);
     let waits_for_threads =
         cx.is_significant(joined.saturating_mul(2)) && MOSTLY * cx.share(waiting) <= cx.share(joined);
+    let is_computation = computes_mostly(cx);
     Draft {
-        title: "Nothing significant".to_owned(),
-        sentence: match computes_mostly(cx) {
+        // As the headline begins.
+        title: if is_computation { "Nothing significant" } else { "No single change" }.to_owned(),
+        sentence: match is_computation {
             true => computation(cx, threads_wait),
             false if waits_for_threads => format!(
                 "No single cause of {what} costs more than {limit} of the run: {who} waits for other threads in {} of \
