@@ -159,7 +159,8 @@ fn the_timeline_is_complete_after_the_pass() {
         status = served.json(&format!("/TOKEN/api/status?since={}", status["generation"]));
     }
     let meta = served.json("/TOKEN/api/meta");
-    let n_rows = meta["locations"]["id"].as_array().unwrap().len();
+    let n_rows = meta["locations"]["name"].as_array().unwrap().len();
+    assert_eq!(meta["n_locations"], n_rows);
     assert_eq!(status["tiles"]["done"], status["tiles"]["total"]);
     assert_eq!(status["tiles"]["total"], n_rows);
     // By these the page decides whether it asks before it looks for findings.
