@@ -81,6 +81,10 @@ impl Workshop {
     }
 }
 
+/// Frames that count as new and are on no path, at most: what starts a program or a thread, and the recorder, which is
+/// deepest where it reads the files of loaded code.
+const N_HIDDEN: usize = 32;
+
 /// The samples of an archive.
 pub struct Sampled {
     /// For each sample, names and lines of its functions, outermost first.
@@ -123,7 +127,8 @@ impl Sampled {
                 }
                 if let Event::CallingContextSample(sample) = event {
                     let path = path_of(sample.calling_context, &contexts, &regions, &lines);
-                    assert!(0 < sample.unwind_distance && sample.unwind_distance as usize <= path.len() + 8);
+                    let distance = sample.unwind_distance as usize;
+                    assert!(0 < distance && distance <= path.len() + N_HIDDEN, "{distance}: {path:?}");
                     paths.push(path);
                 }
             }
