@@ -4,6 +4,7 @@
 //! cargo metadata ──► packages ──► licenses against an allow list
 //!                             ├─► several versions of one crate
 //!                             ├─► the list of third-party licenses that the binary and the wheel hold
+//!                             ├─► the list of crates in the recipe of EasyBuild
 //!                             └─► advisories, where cargo-audit is installed and its database can be had
 //! ```
 //!
@@ -11,6 +12,7 @@
 
 mod expression;
 pub mod packages;
+mod recipe;
 mod third_party;
 
 use crate::runner::answers;
@@ -27,9 +29,10 @@ const HELP: &str = "\
 usage: cargo xtask audit [--write]
 
 Licenses of all crates against an allow list, crates in several versions, the list of third-party
-licenses, and advisories where cargo-audit is installed and reaches its database.
+licenses, the crates in the recipe of EasyBuild, and advisories where cargo-audit is installed and
+reaches its database.
 
-  --write   write the list of third-party licenses anew
+  --write   write the list of third-party licenses and that of the recipe anew
 ";
 
 /// Licenses of what is in the binary and the wheel: they require that their text is distributed, and nothing from users
@@ -67,7 +70,11 @@ pub fn run(arguments: &[String]) -> Result<()> {
     let root = workspace::root()?;
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["--help" | "-h"] => print!("{HELP}"),
-        ["--write"] => println!("audit: {}", third_party::write(&root)?),
+        ["--write"] => {
+            for written in [third_party::write(&root)?, recipe::write(&root)?] {
+                println!("audit: {written}");
+            }
+        }
         [] => {
             let Audit { passed, skipped, flaws } = audit(&root)?;
             passed.iter().for_each(|line| println!("audit: {line}"));
@@ -109,6 +116,13 @@ pub fn audit(root: &Path) -> Result<Audit> {
     match flaws.len() {
         0 => audit.passed.push("the list of third-party licenses is current".to_owned()),
         _ => audit.flaws.extend(flaws),
+    }
+    match recipe::is_current(root)? {
+        true => audit.passed.push("the recipe of EasyBuild has the crates of Cargo.lock".to_owned()),
+        false => {
+            let stale = "the recipe of EasyBuild lacks crates of Cargo.lock: cargo xtask audit --write";
+            audit.flaws.push(stale.to_owned());
+        }
     }
     advisories(root, &mut audit)?;
     Ok(audit)

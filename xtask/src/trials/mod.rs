@@ -4,6 +4,7 @@
 
 mod artifacts;
 mod musl;
+mod old_kernel;
 mod pictures;
 mod processors;
 mod recipes;
@@ -26,6 +27,7 @@ what takes too long for cargo xtask test; all of them if none is named
   artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
   processors     static binaries for x86-64 and 64-bit ARM from a Rust that has neither target; needs the same
   musl           the wheel for musl in a system that has no glibc; compiles CPython once; needs the same
+  old-kernel     the static binary and the recorder without the system calls that came after Linux 3.10
   recipes        the recipes of packaging/, by the tools of each ecosystem
   record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
   pictures       the pictures of the viewer in the documentation, made anew and compared, in a browser
@@ -42,6 +44,7 @@ const TRIALS: &[Step] = &[
     ("artifacts", artifacts::install_and_use),
     ("processors", processors::build_and_use),
     ("musl", musl::install_and_use),
+    ("old-kernel", old_kernel::use_all),
     ("recipes", recipes::try_all),
     ("record-faults", record_faults::kill_ranks),
     ("pictures", pictures::compare),

@@ -25,11 +25,12 @@ const GNU: &str = "x86_64-unknown-linux-gnu";
 
 type Try = (&'static str, fn(&Trial) -> Result<()>);
 
-const TRIES: [Try; 7] = [
+const TRIES: [Try; 8] = [
     ("container file, by hadolint", container),
     ("conda recipe, rendered by rattler-build", conda),
     ("workflow file, by its schema", workflow),
     ("EasyBuild, installed and loaded", easybuild),
+    ("EasyBuild, compiled and loaded", compiled_by_easybuild),
     ("module for Lmod, loaded", module),
     ("Spack recipes, run by a model of Spack", spack),
     ("wheel, by auditwheel", wheel),
@@ -87,11 +88,49 @@ fn easybuild(trial: &Trial) -> Result<()> {
     fs::write(&file, recipe.replace("HOMEPAGE", "https://ouzel.example").replace(MUSL, target))?;
     let sources = archive.parent().context("an archive is in a folder")?;
     let prefix = trial.place.join("easybuild");
-    let mut eb = trial.linter("eb");
-    eb.args(["--modules-tool=Lmod", "--module-syntax=Lua", "--allow-use-as-root-and-accept-consequences"]);
-    eb.arg(format!("--sourcepath={}", sources.display())).arg(format!("--prefix={}", prefix.display()));
-    succeeds(eb.arg(&file).current_dir(&trial.place).env("HOME", &trial.place))?;
+    trial.easybuild(300, &file, sources, &prefix)?;
     trial.load(&prefix.join("modules/all"), "Ouzel/0.1.0")
+}
+
+/// From the sources of the commit, with the crates that cargo has fetched, as if EasyBuild had. The compilers are those of
+/// this machine instead of EasyBuild's own.
+fn compiled_by_easybuild(trial: &Trial) -> Result<()> {
+    const TOOLCHAIN: &str = "{'name': 'GCCcore', 'version': '14.3.0'}";
+    let recipe = fs::read_to_string(trial.recipes.join("easybuild/Ouzel-0.1.0-GCCcore-14.3.0.eb"))?;
+    let sources = trial.place.join("easybuild-sources");
+    fs::create_dir_all(&sources)?;
+    let archive = sources.join("ouzel-0.1.0-source.tar.gz");
+    let mut git = Command::new("git");
+    git.args(["archive", "--prefix=ouzel-0.1.0/", "-o"]).arg(&archive).arg("HEAD");
+    succeeds(git.current_dir(&trial.root))?;
+    succeeds(Command::new(workspace::cargo()).args(["fetch", "--locked"]).current_dir(&trial.root))?;
+    bring_crates(&sources)?;
+    let sum = output(Command::new("sha256sum").arg(&archive))?;
+    let sum = sum.split_whitespace().next().context("sha256sum says nothing")?;
+    let (before, needed) = recipe.split_once("builddependencies = [").context("no dependencies")?;
+    let (_, after) = needed.split_once("]\n").context("a list ends")?;
+    let here = format!("{before}{after}").replace("HOMEPAGE", "https://ouzel.example").replace("SHA256", sum);
+    ensure!(here.contains(TOOLCHAIN), "the recipe does not name {TOOLCHAIN} any more");
+    let file = trial.place.join("Ouzel-0.1.0-system.eb");
+    fs::write(&file, here.replace(TOOLCHAIN, "SYSTEM"))?;
+    let prefix = trial.place.join("easybuild-compiled");
+    trial.easybuild(3600, &file, &sources, &prefix)?;
+    trial.load(&prefix.join("modules/all"), "Ouzel/0.1.0")
+}
+
+/// Files of cargo's registry by EasyBuild's names.
+fn bring_crates(into: &Path) -> Result<()> {
+    let home = std::env::home_dir().context("this user has no home")?;
+    let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| home.join(".cargo"), PathBuf::from);
+    for registry in fs::read_dir(cargo.join("registry/cache"))?.flatten() {
+        for file in fs::read_dir(registry.path())?.flatten().map(|entry| entry.path()) {
+            if let (Some(stem), true) = (file.file_stem(), file.extension().is_some_and(|end| end == "crate"))
+            {
+                fs::copy(&file, into.join(format!("{}.tar.gz", stem.to_string_lossy())))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Beside an unpacked archive at another place than the file says.
@@ -166,13 +205,31 @@ fn is_for_musl(path: &Path) -> bool {
 
 impl Trial {
     fn linter(&self, name: &str) -> Command {
-        let mut command = bounded(300, &self.linters.join(name));
+        self.linter_within(300, name)
+    }
+
+    fn linter_within(&self, seconds: u32, name: &str) -> Command {
+        let mut command = bounded(seconds, &self.linters.join(name));
         let path = std::env::var_os("PATH").unwrap_or_default();
         let first =
             [Some(self.linters.clone()), lmod().map(|lmod| lmod.join("libexec"))].into_iter().flatten();
         let path = std::env::join_paths(first.chain(std::env::split_paths(&path)));
         command.env("PATH", path.unwrap_or_default());
         command
+    }
+
+    fn easybuild(&self, seconds: u32, recipe: &Path, sources: &Path, prefix: &Path) -> Result<()> {
+        let mut eb = self.linter_within(seconds, "eb");
+        eb.args([
+            "--modules-tool=Lmod",
+            "--module-syntax=Lua",
+            "--allow-use-as-root-and-accept-consequences",
+        ]);
+        eb.arg(format!("--sourcepath={}", sources.display())).arg(format!("--prefix={}", prefix.display()));
+        // It writes into the home of its user, where npm looks for the settings of the network.
+        let settings = std::env::home_dir().unwrap_or_default().join(".npmrc");
+        eb.env("HOME", &self.place).env("NPM_CONFIG_USERCONFIG", settings);
+        succeeds(eb.arg(recipe).current_dir(&self.place))
     }
 
     fn artifact(&self, ending: &str) -> Result<&Path> {
