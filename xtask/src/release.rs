@@ -30,7 +30,7 @@ const RECIPES: [(&str, &str, &str); 5] = [
 
 type Check = (&'static str, fn(&Path, &str) -> Result<()>);
 
-const CHECKS: [Check; 7] = [
+const CHECKS: [Check; 8] = [
     ("everything is committed", everything_is_committed),
     ("the version is new", version_is_new),
     ("one version everywhere", one_version),
@@ -38,6 +38,7 @@ const CHECKS: [Check; 7] = [
     ("house rules, generated files", |_, _| tidy::run(&[])),
     ("licences, advisories, the list we ship", |_, _| audit::run(&[])),
     ("crates can be published", crates_can_be_published),
+    ("crates keep what the last release promised", crates_are_compatible),
 ];
 
 /// `cargo xtask release`
@@ -154,6 +155,18 @@ fn crates_can_be_published(root: &Path, _: &str) -> Result<()> {
             ensure!(folder.join(file).exists(), "{name} is packed without {file}");
         }
     }
+    Ok(())
+}
+
+/// Compares the public interfaces of the crates with those of the last tag; before the first release there is none.
+fn crates_are_compatible(root: &Path, _: &str) -> Result<()> {
+    let tags = git(root, &["tag", "--list", "v*", "--sort=-version:refname"])?;
+    let Some(last) = tags.lines().next() else { return Ok(()) };
+    let mut cargo = Command::new(workspace::cargo());
+    cargo.args(["semver-checks", "--baseline-rev", last]).current_dir(root);
+    cargo.args(PUBLISHED.iter().flat_map(|name| ["--package", name]));
+    let status = cargo.status().context("cannot start cargo")?;
+    ensure!(status.success(), "cargo semver-checks ended with {status} (cargo install cargo-semver-checks)");
     Ok(())
 }
 

@@ -7,8 +7,11 @@
 //! A loop of phases need not be the loop that its author knows: ranks may synchronise once in several steps. The outermost
 //! loop of the program that covers most of the time has the iterations that pages name then.
 //!
-//! Law: where the program's loop has about as many iterations, or fewer, nothing changes; steps stay in order, and each
-//! iteration has one.
+//! Where both have equally many, their borders need not be the same: phases end where ranks synchronise, iterations of the
+//! program where calls begin to repeat. Pages number by the program's.
+//!
+//! Law: where the program's loop has about as many iterations and not as many, or fewer, nothing changes; steps stay in
+//! order, and each iteration has one.
 
 use ouzel_analyses::peers::PeerKind;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary};
@@ -41,7 +44,11 @@ impl InSteps<'_> {
     }
 
     /// First and last of the steps whose middle is in a part of an iteration; that around its middle, if there is none.
+    /// If there are as many steps as iterations, the one that has most of the part.
     pub fn within(&self, part: TimeRange) -> (usize, usize) {
+        if self.of.len() == self.n_all() {
+            return self.of_program.with_most(&part);
+        }
         self.of_program.within(&part).unwrap_or_else(|| self.of_program.around(&part))
     }
 }
@@ -58,7 +65,7 @@ impl Steps {
 
     /// Iterations in these times, in order, as those of the program's own loop; `None` if it has about as many.
     pub fn own_loop(&self, iterations: &[TimeRange]) -> Option<OwnLoop> {
-        let steps = self.of(iterations)?;
+        let steps = self.of(iterations).filter(|steps| steps.n_all() != iterations.len())?;
         let of = steps.of.iter().map(|&(first, last)| (first as u64, last as u64)).collect();
         Some(OwnLoop { n_all: steps.n_all() as u64, of })
     }
@@ -69,12 +76,17 @@ impl Steps {
         (3 * length(range) <= 4 * overlap(of.range(), range)).then_some(of)
     }
 
-    /// Iterations in these times, in order, as steps; `None` if no loop covers them, or if it has about as many, or fewer.
+    /// Iterations in these times, in order, as steps; `None` if no loop covers them, or if it has about as many and not as
+    /// many, or fewer.
     pub(crate) fn of(&self, iterations: &[TimeRange]) -> Option<InSteps<'_>> {
         let (first, last) = (iterations.first()?, iterations.last()?);
         let all = TimeRange { start: first.start, end: last.end };
         let around = self.around(all)?;
         let (n, n_steps) = (iterations.len(), around.steps.len());
+        if n_steps == n {
+            let of = iterations.iter().map(|of| around.with_most(of)).collect();
+            return Some(InSteps { of_program: around, of });
+        }
         if 2 * n_steps < 3 * n {
             return None;
         }
@@ -110,6 +122,17 @@ impl StepLoop {
     fn within(&self, range: &TimeRange) -> Option<(usize, usize)> {
         let (first, end) = (self.n_before(range.start), self.n_before(range.end));
         (first < end).then(|| (first, end - 1))
+    }
+
+    /// The step that has most of a range, the first of several; the closest one, if none has any of it.
+    fn with_most(&self, of: &TimeRange) -> (usize, usize) {
+        let (begin, end) = (
+            self.steps.partition_point(|step| step.end <= of.start),
+            self.steps.partition_point(|step| step.start < of.end),
+        );
+        let most = (begin..end).rev().max_by_key(|&step| overlap(self.steps[step], *of));
+        let step = most.unwrap_or_else(|| begin.min(self.steps.len().saturating_sub(1)));
+        (step, step)
     }
 
     /// The step that the middle of an iteration is in.
@@ -160,8 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn of_equally_many_the_numbers_are_those_of_the_program() {
+        let twenty = steps(20, 10);
+        let in_step: Vec<_> = (0..20).map(|i| (i, i)).collect();
+        assert_eq!(twenty.of(&ranges(20, 10)).map(|found| found.of), Some(in_step));
+        assert_eq!(twenty.own_loop(&ranges(20, 10)), None, "their parts are those of the phases");
+        // Phases that end in the middle of an iteration begin before the loop.
+        let earlier = |by: u64| -> Vec<_> {
+            let moved =
+                |of: TimeRange| TimeRange { start: Ticks(of.start.0 - by), end: Ticks(of.end.0 - by) };
+            ranges(20, 10).into_iter().map(moved).collect()
+        };
+        let found = |by| twenty.of(&earlier(by)).map(|found| (found.of[0], found.of[1], found.of[19]));
+        assert_eq!(found(4), Some(((0, 0), (1, 1), (19, 19))));
+        assert_eq!(found(8), Some(((0, 0), (0, 0), (18, 18))));
+        let part = TimeRange { start: Ticks(153), end: Ticks(162) };
+        assert_eq!(twenty.of(&earlier(8)).map(|found| found.within(part)), Some((5, 5)));
+    }
+
+    #[test]
     fn other_loops_say_nothing() {
-        assert_eq!(steps(20, 10).of(&ranges(20, 10)), None, "as many");
         assert_eq!(steps(23, 10).of(&ranges(22, 10)), None, "about as many");
         assert_eq!(steps(3, 80).of(&ranges(24, 10)), None, "fewer");
         assert_eq!(steps(60, 1).of(&ranges(6, 100)), None, "a loop in a tenth of the time");

@@ -71,46 +71,88 @@ fn collect(value: &Value, into: &mut Paths) {
 
 const CALLS: &str = " › ";
 
+/// Known call paths as a tree.
+struct Known {
+    /// For each place in the tree, its callees; that of the outermost regions is the first.
+    callees: Vec<BTreeMap<String, usize>>,
+    /// The places of each region.
+    places: BTreeMap<String, Vec<usize>>,
+}
+
+impl Known {
+    fn new(paths: &Paths) -> Self {
+        let mut known = Known { callees: vec![BTreeMap::new()], places: BTreeMap::new() };
+        for path in paths {
+            let mut at = 0;
+            for name in path {
+                let new = known.callees.len();
+                at = *known.callees[at].entry(name.clone()).or_insert(new);
+                if at == new {
+                    known.callees.push(BTreeMap::new());
+                    known.places.entry(name.clone()).or_default().push(at);
+                }
+            }
+        }
+        known
+    }
+
+    /// How much of a text calls below a place cover, from callee to callee.
+    fn covered(&self, at: usize, text: &str) -> usize {
+        let called = self.callees[at].iter().filter_map(|(name, &callee)| {
+            let rest = text.strip_prefix(name.as_str())?;
+            Some(name.len() + self.behind(callee, rest))
+        });
+        called.max().unwrap_or(0)
+    }
+
+    /// The same for a text that goes on with an arrow.
+    fn behind(&self, at: usize, text: &str) -> usize {
+        match text.strip_prefix(CALLS).map_or(0, |rest| self.covered(at, rest)) {
+            0 => 0,
+            n => CALLS.len() + n,
+        }
+    }
+
+    /// How much of a text any part of a path covers.
+    fn covered_by_any(&self, text: &str) -> usize {
+        let found = self.places.iter().filter_map(|(name, places)| {
+            let rest = text.strip_prefix(name.as_str())?;
+            let behind = places.iter().map(|&place| self.behind(place, rest)).max();
+            Some(name.len() + behind.unwrap_or(0))
+        });
+        found.max().unwrap_or(0)
+    }
+
+    /// How much of a text is covered by paths whose outermost region ends the text before it.
+    fn covered_after(&self, before: &str, text: &str) -> usize {
+        let outermost = self.callees[0].iter().filter(|(name, _)| before.ends_with(name.as_str()));
+        outermost.map(|(_, &place)| self.behind(place, text)).max().unwrap_or(0)
+    }
+}
+
 /// The text around each "›" that is not a call of a known path. A path is recognised from its outermost region, or from
 /// anywhere after a "…"; line breaks do not matter. Lines with shortened names are skipped, as the JSON has them whole.
 fn unknown_calls(text: &str, known: &Paths) -> Vec<String> {
+    let known = Known::new(known);
     let is_whole = |line: &&str| line.split_whitespace().all(|word| word == "…" || !word.contains('…'));
     let text = text.lines().filter(is_whole).flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
     let (mut unknown, mut at) = (Vec::new(), 0);
     while let Some(call) = text[at..].find(CALLS).map(|found| at + found) {
         let (before, behind) = text.split_at(call);
-        let n_known = if before.ends_with('…') {
-            let behind = &behind[CALLS.len()..];
-            let n = known.iter().flat_map(|path| (0..path.len()).map(|i| common(&path[i..], behind))).max();
-            n.filter(|&n| 0 < n).map(|n| CALLS.len() + n)
-        } else {
-            let from_outermost = |path: &Vec<String>| {
-                let outermost = path.first().filter(|name| before.ends_with(name.as_str()))?;
-                let n = common(path, &text[call - outermost.len()..]) - outermost.len();
-                (0 < n).then_some(n)
-            };
-            known.iter().filter_map(from_outermost).max()
+        let n_known = match before.ends_with('…') {
+            true => match known.covered_by_any(&behind[CALLS.len()..]) {
+                0 => 0,
+                n => CALLS.len() + n,
+            },
+            false => known.covered_after(before, behind),
         };
-        if n_known.is_none() {
+        if n_known == 0 {
             let around = before.chars().rev().take(60).collect::<Vec<_>>().into_iter().rev();
             unknown.push(around.chain(behind.chars().take(60)).collect());
         }
-        at = call + n_known.unwrap_or(CALLS.len());
+        at = call + n_known.max(CALLS.len());
     }
     unknown
-}
-
-/// How much of a text the first regions of a path cover.
-fn common(path: &[String], text: &str) -> usize {
-    let mut n = 0;
-    for (i, name) in path.iter().enumerate() {
-        let rest = if i == 0 { Some(text) } else { text[n..].strip_prefix(CALLS) };
-        match rest.and_then(|rest| rest.strip_prefix(name.as_str())) {
-            Some(rest) => n = text.len() - rest.len(),
-            None => break,
-        }
-    }
-    n
 }
 
 fn check_text(text: &str, known: &Paths, of: &str) {
