@@ -2,6 +2,11 @@
 
 use std::process::ExitCode;
 
+/// That of musl has one lock for all threads and gives memory back too eagerly.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     ouzel_cli::program()
 }

@@ -226,9 +226,11 @@ impl Trial {
             "--allow-use-as-root-and-accept-consequences",
         ]);
         eb.arg(format!("--sourcepath={}", sources.display())).arg(format!("--prefix={}", prefix.display()));
-        // It writes into the home of its user, where npm looks for the settings of the network.
-        let settings = std::env::home_dir().unwrap_or_default().join(".npmrc");
-        eb.env("HOME", &self.place).env("NPM_CONFIG_USERCONFIG", settings);
+        // It writes into the home of its user, where npm looks for the settings of the network, and rustup for compilers.
+        let home = std::env::home_dir().unwrap_or_default();
+        let compilers = std::env::var_os("RUSTUP_HOME").map_or_else(|| home.join(".rustup"), PathBuf::from);
+        eb.env("HOME", &self.place).env("NPM_CONFIG_USERCONFIG", home.join(".npmrc"));
+        eb.env("RUSTUP_HOME", compilers);
         succeeds(eb.arg(recipe).current_dir(&self.place))
     }
 
