@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// That of musl has one lock for all threads and gives memory back too eagerly.
+/// That of musl has one lock for all threads: commands that allocate on several took twice the processor time.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! An iteration is one of the outermost loop around a stage, which may have several of its phases; where the program's
-//! own loop has more, it is several of its steps (see [`crate::steps`]). There are `n` peers. Each phase has its length, the time `busy` in which a
-//! peer neither waits nor synchronises, and the time `S` in the synchronisation:
+//! own loop has more or as many, it has the numbers of its steps (see [`crate::steps`]). There are `n` peers. Each phase
+//! has its length, the time `busy` in which a peer neither waits nor synchronises, and the time `S` in the
+//! synchronisation:
 //!
 //! | loss | formula, summed over phases | how to regain it |
 //! |---|---|---|
@@ -40,7 +41,7 @@ pub(super) struct Stage {
     pub outermost: Option<u32>,
     /// Iterations of the outermost loop around it; 0 outside of loops.
     pub n_iterations: usize,
-    /// What they are in the program's own loop, if each has several of its steps.
+    /// What they are in the program's own loop, if it has as many iterations or more.
     pub steps: Option<StageSteps>,
     /// By call path and whether peers were left out.
     pub paths: BTreeMap<(CallPathId, bool), PathTimes>,
@@ -189,15 +190,16 @@ impl Stage {
         sums
     }
 
-    /// Iterations, as those of the program's own loop.
+    /// Iterations, as those of the program's own loop. Where it has as many, but other borders, two may have most of their
+    /// time in one step: then all keep the numbers of the phases, so that none seems to be left out.
     pub fn named(&self, iterations: impl IntoIterator<Item = usize>) -> Iterations {
-        let mut named = BTreeSet::new();
-        for i in iterations {
-            match &self.steps {
-                Some(steps) => named.extend(steps.of[i].iter().flat_map(|&(first, last)| first..=last)),
-                None => drop(named.insert(i)),
-            }
-        }
+        let own: BTreeSet<usize> = iterations.into_iter().collect();
+        let in_steps = self.steps.as_ref().map(|steps| {
+            let steps = own.iter().flat_map(|&i| &steps.of[i]).flat_map(|&(first, last)| first..=last);
+            steps.collect::<BTreeSet<_>>()
+        });
+        let has_as_many = self.steps.as_ref().is_some_and(|steps| steps.n_all == self.n_iterations);
+        let named = in_steps.filter(|steps| !has_as_many || steps.len() == own.len()).unwrap_or(own);
         let n_all = self.steps.as_ref().map_or(self.n_iterations, |steps| steps.n_all);
         Iterations { n_all: n_all as u64, ranges: ranges_of(named.into_iter().map(|i| i as u64)) }
     }
@@ -295,5 +297,24 @@ pub(super) fn category(path: CallPathId, subset: bool, paths: &CallPathTree, cla
         // In a collective that leaves peers out, a peer waits for some, not for all.
         Category::Synchronization if subset => Category::Wait,
         class => class,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_iteration_is_left_out_because_another_has_its_number() {
+        let stage = Stage {
+            anchor: None,
+            phases: Vec::new(),
+            outermost: None,
+            n_iterations: 3,
+            steps: Some(StageSteps { n_all: 3, of: vec![vec![(0, 0)], vec![(0, 0)], vec![(1, 1)]] }),
+            paths: BTreeMap::new(),
+        };
+        assert_eq!(stage.named([2]).ranges, [(1, 1)]);
+        assert_eq!(stage.named(0..3).ranges, [(0, 2)]);
     }
 }
