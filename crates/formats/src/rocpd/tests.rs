@@ -324,7 +324,7 @@ fn a_look_at_a_large_export_of_nsight_leaves_it_readable() {
     db.execute_batch(&format!("BEGIN; {known} {tables} COMMIT")).unwrap();
     let candidate = Candidate::at(&path);
     let exports = || crate::nsight::reports::exports_in(&candidate);
-    assert_eq!(exports(), [path.clone()]);
+    assert_eq!(exports(), std::slice::from_ref(&path));
     assert_eq!(recognise(&candidate), None);
-    assert_eq!(exports(), [path.clone()]);
+    assert_eq!(exports(), std::slice::from_ref(&path));
 }
