@@ -25,7 +25,7 @@ what takes too long for cargo xtask test; all of them if none is named
   fuzzing        each fuzz target for five minutes, from all inputs found so far
   mutations      damaged archives of all formats for half an hour
   artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
-  processors     static binaries for x86-64 and 64-bit ARM from a Rust that has neither target; needs the same
+  processors     all of dist, with musl and for 64-bit ARM, from a Rust that has neither target; needs the same
   musl           the wheel for musl in a system that has no glibc; compiles CPython once; needs the same
   old-kernel     the static binary and the recorder without the system calls that came after Linux 3.10
   recipes        the recipes of packaging/, by the tools of each ecosystem
