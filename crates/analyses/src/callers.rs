@@ -1,4 +1,4 @@
-//! Results by call path, of regions that are selected by name: each with all its callers.
+//! Results by call path, of calls that are selected by their paths: each with all its callers.
 //!
 //! ```text
 //! recorded          main › solve › halo › MPI_Waitall        main › solve › kernel
@@ -42,16 +42,14 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// For the call paths of a pass; `stand_in` takes the place of regions that are not shown.
+    /// For the call paths of a pass, of which some are shown; `stand_in` takes the place of the others' regions.
     pub fn new(call_paths: &CallPathTree, is_shown: &[bool], stand_in: RegionId) -> Self {
         let mut tree = call_paths.clone();
         let mut shown_at = vec![CallPathTree::ROOT; call_paths.len()];
         let mut joins = vec![false; call_paths.len()];
         let is_hidden = |path: CallPathId| {
-            let region = call_paths.region(path);
-            region.is_some_and(|region| {
-                region == stand_in || !is_shown.get(region.index()).copied().unwrap_or(true)
-            })
+            let is_shown = is_shown.get(path.index()).copied().unwrap_or(true);
+            call_paths.region(path).is_some_and(|region| region == stand_in || !is_shown)
         };
         for path in call_paths.paths() {
             let caller = call_paths.parent(path);
@@ -64,7 +62,13 @@ impl Callers {
         Callers { call_paths: tree, shown_at, joins }
     }
 
-    fn at(&self, path: CallPathId) -> CallPathId {
+    /// The call paths of what is shown: those of the result, and `[filtered]` in place of hidden ones.
+    pub fn call_paths(&self) -> &CallPathTree {
+        &self.call_paths
+    }
+
+    /// Where the values of a call path are shown.
+    pub fn at(&self, path: CallPathId) -> CallPathId {
         self.shown_at.get(path.index()).copied().unwrap_or(path)
     }
 
@@ -209,18 +213,36 @@ mod tests {
 
     const FILTERED: &str = "[filtered]";
 
-    fn filter(regions: &[&str]) -> Filter {
-        Filter { regions: regions.iter().map(|&it| it.to_owned()).collect(), ..Filter::default() }
+    /// What is selected, and the same asked of the names of a call path.
+    #[derive(Clone)]
+    struct Selected {
+        filter: Filter,
+        shows: fn(&[String]) -> bool,
     }
 
-    fn with_callers<Q>(trace: &ToyTrace, question: Q, regions: &[&str]) -> Q::Output
+    fn regions(names: &[&str], shows: fn(&[String]) -> bool) -> Selected {
+        let regions = names.iter().map(|&it| it.to_owned()).collect();
+        Selected { filter: Filter { regions, ..Filter::default() }, shows }
+    }
+
+    fn predicate(text: &str, shows: fn(&[String]) -> bool) -> Selected {
+        Selected { filter: Filter::default().and(text.parse().expect("a predicate")), shows }
+    }
+
+    fn is_one_of(path: &[String], names: &[&str]) -> bool {
+        path.last().is_some_and(|name| names.contains(&&**name))
+    }
+
+    fn with_callers<Q>(trace: &ToyTrace, question: Q, selected: &Selected) -> Q::Output
     where
         Q: Question,
         Q::Output: CallPathRows,
     {
         let output = run(trace, question);
-        let is_shown = trace.definitions().regions_like(&filter(regions).regions);
-        let callers = Callers::new(output.call_paths(), &is_shown, trace.definitions().filtered_region);
+        let definitions = trace.definitions();
+        let (_, shown) = selected.filter.split_paths().expect("paths tell what is selected");
+        let is_shown = shown.resolve(definitions).of_calls(output.call_paths(), definitions);
+        let callers = Callers::new(output.call_paths(), &is_shown, definitions.filtered_region);
         output.with_callers(&callers)
     }
 
@@ -229,10 +251,11 @@ mod tests {
     }
 
     /// The names with `[filtered]` in place of what is not selected, once for those directly inside each other.
-    fn hidden(names: Vec<String>, regions: &[&str]) -> Vec<String> {
+    fn hidden(names: &[String], shows: fn(&[String]) -> bool) -> Vec<String> {
         let mut shown: Vec<String> = Vec::new();
-        for name in names {
-            let name = if regions.contains(&&*name) { name } else { FILTERED.to_owned() };
+        for (i, name) in names.iter().enumerate() {
+            let is_shown = name != FILTERED && shows(&names[..=i]);
+            let name = if is_shown { name.clone() } else { FILTERED.to_owned() };
             if name != FILTERED || shown.last() != Some(&name) {
                 shown.push(name);
             }
@@ -246,7 +269,8 @@ mod tests {
             0: enter main @0, enter solve @10, enter send @20, enter pack @22, leave @25, leave @30, leave @40, \
                enter send @50, leave @54, leave @60";
         let trace = ToyTrace::new(text);
-        let output = with_callers(&trace, CallPathProfile, &["send"]);
+        let send = regions(&["send"], |path| is_one_of(path, &["send"]));
+        let output = with_callers(&trace, CallPathProfile, &send);
         let definitions = trace.definitions();
         let rows = output.rows(definitions, By::CallPath, Per::Total).into_iter().map(|row| {
             let path = names(&output.call_paths, row.key.call_path.expect("by call path"), definitions);
@@ -267,41 +291,52 @@ mod tests {
 
     #[test]
     fn without_names_the_rows_are_those_of_a_pass_with_the_selection() {
-        let selections: [&[&str]; 3] = [&["solve", "MPI_Send"], &["step"], &["main", "exchange", "MPI_Recv"]];
+        let selections = [
+            regions(&["solve", "MPI_Send"], |path| is_one_of(path, &["solve", "MPI_Send"])),
+            regions(&["step"], |path| is_one_of(path, &["step"])),
+            predicate("name like 'MPI_*'", |path| path.last().is_some_and(|name| name.starts_with("MPI_"))),
+            predicate("within = solve and depth > 1", |path| {
+                2 < path.len() && path.contains(&"solve".to_owned())
+            }),
+            predicate("depth in 0-1 or path like '*/exchange'", |path| {
+                path.len() < 3 || is_one_of(path, &["exchange"])
+            }),
+        ];
         for (seed, faults) in (0..20).zip([Faults::None, Faults::Leaves].into_iter().cycle()) {
             let trace = RandomTrace { seed, n_locations: 4, n_events: 300, faults }.build();
-            for regions in selections {
-                check(&trace, regions);
+            for selected in &selections {
+                check(&trace, selected);
             }
         }
     }
 
-    fn check(trace: &ToyTrace, regions: &[&str]) {
+    fn check(trace: &ToyTrace, selected: &Selected) {
         let definitions = trace.definitions();
         let n_bins = std::num::NonZeroU16::new(7).expect("not zero");
         let grid = TimeGrid::new(TimeRange { start: Ticks(0), end: Ticks(1000) }, n_bins);
-        same(trace, CallPathProfile, regions, |of| of.table(definitions, By::CallPath, Per::Location));
+        same(trace, CallPathProfile, selected, |of| of.table(definitions, By::CallPath, Per::Location));
         // A counter that goes back gains nothing from one cut to the next: how many cuts there are matters.
         if run_report(trace, &Filter::default(), MetricProfile).1.notices.is_empty() {
-            same(trace, MetricProfile, regions, |of| of.table(definitions, By::CallPath, Per::Location));
+            same(trace, MetricProfile, selected, |of| of.table(definitions, By::CallPath, Per::Location));
         }
-        same(trace, Communication, regions, |of| of.table(definitions, By::CallPath, Per::Location));
-        same(trace, TimeProfile::new(grid), regions, |of| of.table(definitions, By::CallPath));
+        same(trace, Communication, selected, |of| of.table(definitions, By::CallPath, Per::Location));
+        same(trace, TimeProfile::new(grid), selected, |of| of.table(definitions, By::CallPath));
     }
 
-    fn same<Q>(trace: &ToyTrace, question: Q, regions: &[&str], table: impl Fn(&Q::Output) -> Table)
+    fn same<Q>(trace: &ToyTrace, question: Q, selected: &Selected, table: impl Fn(&Q::Output) -> Table)
     where
         Q: Question + Clone,
         Q::Output: CallPathRows,
     {
-        let (selected, _) = run_report(trace, &filter(regions), question.clone());
-        let (selected, callers) = (table(&selected), table(&with_callers(trace, question, regions)));
-        assert!(selected.n_rows() <= callers.n_rows());
-        assert_eq!(sums(&callers, regions), sums(&selected, regions), "{regions:?}");
+        let (of_pass, _) = run_report(trace, &selected.filter, question.clone());
+        let (of_pass, callers) = (table(&of_pass), table(&with_callers(trace, question, selected)));
+        assert!(of_pass.n_rows() <= callers.n_rows());
+        let as_shown = |names: &[String]| hidden(names, selected.shows);
+        assert_eq!(sums(&callers, as_shown), sums(&of_pass, <[String]>::to_vec), "{:?}", selected.filter);
     }
 
     /// Sums of the values by what is shown of a row; shortest and longest visits have no sum.
-    fn sums(table: &Table, regions: &[&str]) -> BTreeMap<String, Vec<u64>> {
+    fn sums(table: &Table, shown: impl Fn(&[String]) -> Vec<String>) -> BTreeMap<String, Vec<u64>> {
         const OTHERS: [&str; 5] = ["min_ns", "max_ns", "bin_start_ns", "bin_end_ns", "region_id"];
         let mut sums: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for row in 0..table.n_rows() {
@@ -309,8 +344,8 @@ mod tests {
             for column in table.columns.iter().filter(|column| !OTHERS.contains(&&*column.name)) {
                 match &column.data {
                     ColumnData::TextList(of) => {
-                        let path = of[row].iter().map(ToString::to_string).collect();
-                        key += &hidden(path, regions).join("/");
+                        let path: Vec<String> = of[row].iter().map(ToString::to_string).collect();
+                        key += &shown(&path).join("/");
                     }
                     ColumnData::U64(of) if &*column.name == "bin" => key += &format!(" {}", of[row]),
                     ColumnData::OptionU64(of) if &*column.name == "location" => {

@@ -64,7 +64,7 @@ pub struct OwnLoop {
     pub of: Vec<(u64, u64)>,
 }
 
-/// Tells what iterations in these times are in the program's own loop; `None` where it has as many.
+/// Tells what iterations in these times are in the program's own loop; `None` where it has about as many.
 pub type OwnLoops<'a> = dyn Fn(&[TimeRange]) -> Option<OwnLoop> + 'a;
 
 /// Iterations of the program's own loop.

@@ -15,6 +15,7 @@
 use crate::phases::{PlanKeys, replaced};
 use crate::trees::{TreeKeys, TreesBesidePhases, trees_of};
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
+use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::CallPathProfile;
 use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
 use ouzel_analyses::logical_lateness::{Cycle, LatenessOutput, lateness};
@@ -186,6 +187,10 @@ impl Trace {
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn critical_path(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
+        self.with_callers(By::CallPath, options, |options| self.path_of_all_calls(options))
+    }
+
+    fn path_of_all_calls(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let operations = set.add(Operations::new(definitions));
@@ -220,7 +225,9 @@ impl Trace {
     /// # Errors
     /// If the pass was cancelled, or the analysis cannot answer.
     pub fn waits(&self, options: &Options<'_>) -> Result<Answer<WaitsOutput>, AskError> {
-        Ok(explained(self.ask(Waits::new(self.definitions()), options)?))
+        self.with_callers(By::CallPath, options, |options| {
+            Ok(explained(self.ask(Waits::new(self.definitions()), options)?))
+        })
     }
 
     /// Which calls wait for other ranks, and which earlier code makes them wait. Two passes; the second looks at the
@@ -229,6 +236,19 @@ impl Trace {
     /// # Errors
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn delays(&self, options: &Options<'_>) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
+        let Some((all, shown)) = self.shown_calls(options) else {
+            return self.delays_of_all_calls(options);
+        };
+        let mut answer =
+            self.delays_of_all_calls(&all)?.map(|(waits, delays)| (shown.of(waits), shown.of(delays)));
+        shown.tell(&mut answer.notices);
+        Ok(answer)
+    }
+
+    fn delays_of_all_calls(
+        &self,
+        options: &Options<'_>,
+    ) -> Result<Answer<(WaitsOutput, DelaysOutput)>, AskError> {
         let mut answer = explained(self.ask(Waits::with_dependencies(self.definitions()), options)?);
         let mut dependencies = bounded(&mut answer.output);
         let calls = self.accepted(&mut dependencies, None, options)?;

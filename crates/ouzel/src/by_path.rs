@@ -1,6 +1,6 @@
-//! Answers by call path about regions that are selected by name: with the names of their callers.
+//! Answers by call path about calls that are selected by their paths: with the names of their callers.
 //!
-//! Law: a region that is selected has the same values whatever rows are about; see [`ouzel_analyses::callers`].
+//! Law: a call path that is selected has the same values whatever rows are about; see [`ouzel_analyses::callers`].
 
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::By;
@@ -11,12 +11,33 @@ use ouzel_analyses::communication_totals::CommunicationOutput;
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::time_profile::{TimeProfile, TimeProfileOutput};
 use ouzel_engine::AnalysisSet;
-use ouzel_model::{Filter, MetricId};
+use ouzel_model::{Definitions, MetricId, Notice, Selection};
 use std::num::NonZeroU16;
 
+/// Calls that are selected, where all are asked about.
+pub(crate) struct ShownCalls<'t> {
+    selection: Selection,
+    definitions: &'t Definitions,
+}
+
+impl ShownCalls<'_> {
+    /// The same with hidden calls put together.
+    pub fn of<T: CallPathRows>(&self, rows: T) -> T {
+        let is_shown = self.selection.of_calls(rows.call_paths(), self.definitions);
+        let callers = Callers::new(rows.call_paths(), &is_shown, self.definitions.filtered_region);
+        rows.with_callers(&callers)
+    }
+
+    /// Adds what is to be said about the names.
+    pub fn tell(self, notices: &mut Vec<Notice>) {
+        notices.extend(self.selection.unmatched);
+        notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+    }
+}
+
 impl Trace {
-    /// What `ask` answers. If rows are about call paths, it is asked about all regions, and those that are not selected by
-    /// name are put together afterwards.
+    /// What `ask` answers. If rows are about call paths, and paths tell which calls are selected, it is asked about all
+    /// calls, and those that are not selected are put together afterwards.
     ///
     /// # Errors
     /// Those of `ask`.
@@ -26,20 +47,22 @@ impl Trace {
         options: &Options<'_>,
         ask: impl FnOnce(&Options<'_>) -> Result<Answer<T>, AskError>,
     ) -> Result<Answer<T>, AskError> {
-        let regions = options.filter.regions.clone();
-        if by == By::Region || regions.is_empty() {
+        if by == By::Region {
             return ask(options);
         }
-        let definitions = self.definitions();
-        let all = Filter { regions: Vec::new(), ..options.filter.clone() };
-        let mut answer = ask(&Options { filter: all, ..options.clone() })?;
-        let selection = Filter { regions, ..Filter::default() }.resolve(definitions);
-        let is_shown = selection.regions.unwrap_or_default();
-        let callers = Callers::new(answer.output.call_paths(), &is_shown, definitions.filtered_region);
-        answer.output = answer.output.with_callers(&callers);
-        answer.notices.extend(selection.unmatched);
-        answer.notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
+        let Some((all, shown)) = self.shown_calls(options) else { return ask(options) };
+        let mut answer = ask(&all)?;
+        answer.output = shown.of(answer.output);
+        shown.tell(&mut answer.notices);
         Ok(answer)
+    }
+
+    /// The same options without the selection of call paths, and that selection; `None` if there is none.
+    pub(crate) fn shown_calls<'a>(&self, options: &Options<'a>) -> Option<(Options<'a>, ShownCalls<'_>)> {
+        let definitions = self.definitions();
+        let (read, shown) = options.filter.split_paths()?;
+        let shown = ShownCalls { selection: shown.resolve(definitions), definitions };
+        Some((Options { filter: read, ..options.clone() }, shown))
     }
 
     /// The profile of the selection, to be shown by region or by call path. One pass.

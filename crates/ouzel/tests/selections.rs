@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 type Sums = BTreeMap<String, i128>;
 
+const FILTERED: &str = "[filtered]";
+
 fn archives() -> Vec<PathBuf> {
     let own = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata").join(name);
     let mut paths = ["pmpi-jacobi", "eztrace-jacobi", "zoo/late_sender/faulty"].map(own).to_vec();
@@ -166,5 +168,69 @@ fn phases_of_a_window_are_some_of_those_of_the_run() {
         // half of the run, so that most of them are across one.
         let is_short = !path.to_string_lossy().contains("eztrace");
         assert!(!is_short || whole.len().abs_diff(n_found) <= 3, "{path:?}: {n_found} of {}", whole.len());
+    }
+}
+
+/// A region's name, or that of the one row that all regions which are not selected share.
+fn shown_name(region: &str, selected: &[String]) -> String {
+    let matches = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(start) => region.starts_with(start),
+        None => region == pattern,
+    };
+    if selected.iter().any(matches) { region.to_owned() } else { FILTERED.to_owned() }
+}
+
+/// Who waits, and what the critical path is bound by, does not depend on which regions are shown; those that are shown
+/// have the names of all their callers.
+#[test]
+fn waits_and_the_critical_path_of_selected_regions_are_those_of_all() {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    for path in archives() {
+        let trace = ouzel::open(&path).expect("opens");
+        let definitions = trace.definitions();
+        let of = |regions: &[String]| {
+            let filter = Filter { regions: regions.to_vec(), ..Filter::default() };
+            let options = Options { filter, ..Options::default() };
+            let on_path = trace.critical_path(&options).expect("there is a path").output;
+            let (waits, delays) = trace.delays(&options).expect("answers").output;
+            let mut sums: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
+            let mut add = |what, path: String, values: &[u64]| {
+                let sum = sums.entry((what, path)).or_insert_with(|| vec![0; values.len()]);
+                sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            };
+            for row in &on_path.rows {
+                let time = &row.time;
+                let parts = [time.working, time.in_mpi, time.waiting, time.message, time.collective];
+                add("path", name(&on_path.call_paths, row.call_path, definitions), &parts.map(|it| it.0));
+            }
+            for wait in &waits.waits {
+                add("wait", name(&waits.call_paths, wait.path, definitions), &[wait.ticks().0, 1]);
+            }
+            for (&(_, path, _), &(short, long)) in &delays.costs {
+                add("delay", name(&delays.call_paths, path, definitions), &[short.0, long.0]);
+            }
+            let activities: Vec<_> = on_path.with_activity().map(|(_, activity)| activity).collect();
+            (sums, format!("{activities:?} {:?}", on_path.bounds.ns(&definitions.clock)))
+        };
+        let (all, bounds) = of(&[]);
+        for regions in [vec!["MPI_*".to_owned()], vec!["main".to_owned(), "MPI_Recv".to_owned()]] {
+            let (shown, bounds_of_shown) = of(&regions);
+            assert_eq!(bounds, bounds_of_shown, "{path:?} {regions:?}");
+            let by_region = |sums: &BTreeMap<(&'static str, String), Vec<u64>>| {
+                let mut by_region: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
+                for ((what, path), values) in sums {
+                    let region = shown_name(&last(path), &regions);
+                    let sum = by_region.entry((what, region)).or_insert_with(|| vec![0; values.len()]);
+                    sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+                }
+                by_region
+            };
+            assert_eq!(by_region(&all), by_region(&shown), "{path:?} {regions:?}");
+            for ((what, path), values) in &shown {
+                if shown_name(&last(path), &regions) != FILTERED {
+                    assert_eq!(all.get(&(*what, path.clone())), Some(values), "{what} in {path}");
+                }
+            }
+        }
     }
 }

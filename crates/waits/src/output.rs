@@ -15,6 +15,7 @@ use crate::records::{LocationRecords, WaitsPartial};
 use crate::rma::{RmaWaits, rma_waits};
 use crate::threads::{ThreadWaits, is_thread, thread_waits};
 use crate::wait::{Culprit, Wait, WaitSum, longest_of_visits};
+use ouzel_analyses::callers::{CallPathRows, Callers};
 use ouzel_analyses::message_matching::report_unmatched;
 use ouzel_analyses::message_waits::LateMessagesOutput;
 use ouzel_engine::FinishCx;
@@ -117,6 +118,24 @@ impl WaitsOutput {
     pub fn share(&self, wait: Ticks) -> f64 {
         let all = self.run_time.0 as f64 * self.n_threads as f64;
         if all == 0.0 { 0.0 } else { wait.0 as f64 / all }
+    }
+}
+
+/// What is hidden waits, too. What waits depend on, and who needs whom, stays that of all calls.
+impl CallPathRows for WaitsOutput {
+    fn call_paths(&self) -> &CallPathTree {
+        &self.call_paths
+    }
+
+    fn with_callers(mut self, callers: &Callers) -> Self {
+        for wait in &mut self.waits {
+            wait.path = callers.at(wait.path);
+            if let Some(culprit) = &mut wait.culprit {
+                culprit.path = callers.at(culprit.path);
+            }
+        }
+        self.sums.iter_mut().for_each(|sum| sum.path = callers.at(sum.path));
+        WaitsOutput { call_paths: callers.call_paths().clone(), ..self }
     }
 }
 

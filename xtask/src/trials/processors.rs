@@ -11,7 +11,7 @@
 
 use super::artifacts::{command, empty_system, inside_for, lacks};
 use crate::steps::{Context, Outcome};
-use crate::{web, workspace};
+use crate::{dist, web, workspace};
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::path::Path;
@@ -62,6 +62,30 @@ pub fn build_and_use(context: &Context) -> Result<Outcome> {
     }
     lines.push(format!("OUZEL_DIST={} gives them to other trials", root.join("out").display()));
     Ok(Outcome::Passed(lines))
+}
+
+/// The archive with musl and the package once more, from a second clone in the root of [`build_and_use`], which must have run.
+pub fn build_again(context: &Context) -> Result<Outcome> {
+    if let Some(why) = lacks() {
+        return Ok(Outcome::Skipped(why));
+    }
+    let root = workspace::target(&context.root)?.join("trials/roots").join(format!("{RELEASE}-rust"));
+    let sums = |folder: &str| {
+        let list = root.join(folder).join(dist::SUMS);
+        fs::read_to_string(&list).with_context(|| format!("no {list:?}: the trial processors comes before"))
+    };
+    let first = sums("out")?;
+    let dist = "rm -rf /again /out-again && git clone --quiet /src /again && cp -R /src/web/dist /again/web \
+                && cd /again && cargo xtask dist --without-wheel --out /out-again";
+    inside_for(SECONDS, &root, "/usr/bin", dist)?;
+    let second = sums("out-again")?;
+    // The first time made more.
+    let of_both = |line: &&str| {
+        line.split_whitespace().nth(1).is_some_and(|name| second.lines().any(|other| other.ends_with(name)))
+    };
+    let first = first.lines().filter(of_both).map(|line| format!("{line}\n")).collect::<String>();
+    ensure!(first.lines().count() == second.lines().count(), "there are other files: {second}");
+    Ok(super::compared(&first, &second))
 }
 
 fn is_notice(line: &str) -> bool {

@@ -5,6 +5,7 @@ use super::bounds::{Bound, PathBounds};
 use super::calls::PathCallsOutput;
 use super::waits::SegmentKind;
 use super::walk::{CriticalPathOutput, Segment};
+use crate::callers::{CallPathRows, Callers};
 use crate::semantics::Class;
 use ouzel_model::{
     CallPathId, CallPathTree, Clock, ColumnData, Definitions, RegionId, Table, Ticks, Unit, WorldRank,
@@ -48,7 +49,7 @@ pub struct PathProfile {
     pub by_rank: Vec<(Option<WorldRank>, PathTime)>,
     /// What the path is bound by.
     pub bounds: PathBounds,
-    /// What each call path does while it does not wait.
+    /// What the rank does in each segment; in a local one, what the call path does that takes most of its time.
     activities: Vec<Activity>,
 }
 
@@ -97,15 +98,42 @@ pub fn profile(
         ranks.entry(()).or_default().entry(rank).or_default().merge(time);
     }
     let by_rank = ranks.remove(&()).map(|ranks| split(ranks).1).unwrap_or_default();
-    let mut rows: Vec<PathRow> = sums
-        .into_iter()
-        .map(|(call_path, ranks)| {
-            let (time, by_rank) = split(ranks);
-            PathRow { call_path, time, by_rank }
-        })
-        .collect();
-    rows.sort_by_key(|row| Reverse(row.time.total()));
+    let rows = rows_of(sums);
+    let of_segment =
+        |segment: &Segment| Activity::of_segment(segment.kind, activities[segment.call_path.index()]);
+    let activities = segments.iter().map(of_segment).collect();
     PathProfile { call_paths, segments, rows, by_rank, bounds, activities }
+}
+
+impl CallPathRows for PathProfile {
+    fn call_paths(&self) -> &CallPathTree {
+        &self.call_paths
+    }
+
+    /// What a hidden call does stays known: it works, waits or is in MPI as in the whole run.
+    fn with_callers(self, callers: &Callers) -> Self {
+        let mut sums: ActivitySums<CallPathId> = ActivitySums::new();
+        for row in &self.rows {
+            let ranks = sums.entry(callers.at(row.call_path)).or_default();
+            row.by_rank
+                .iter()
+                .for_each(|&(rank, time)| ranks.entry((rank.is_none(), rank)).or_default().merge(time));
+        }
+        let mut segments = self.segments;
+        segments.iter_mut().for_each(|segment| segment.call_path = callers.at(segment.call_path));
+        PathProfile { call_paths: callers.call_paths().clone(), segments, rows: rows_of(sums), ..self }
+    }
+}
+
+/// Most time first.
+fn rows_of(sums: ActivitySums<CallPathId>) -> Vec<PathRow> {
+    let row = |(call_path, ranks)| {
+        let (time, by_rank) = split(ranks);
+        PathRow { call_path, time, by_rank }
+    };
+    let mut rows: Vec<PathRow> = sums.into_iter().map(row).collect();
+    rows.sort_by_key(|row| Reverse(row.time.total()));
+    rows
 }
 
 /// The sum, and the parts by rank.
@@ -121,9 +149,9 @@ impl PathProfile {
         self.segments.iter().map(Segment::ticks).sum()
     }
 
-    /// What the rank does in a segment; in a local one, what the call path does that takes most of its time.
-    pub fn activity(&self, segment: &Segment) -> Activity {
-        Activity::of_segment(segment.kind, self.activities[segment.call_path.index()])
+    /// The segments, and what the rank does in each; in a local one, what the call path does that takes most of its time.
+    pub fn with_activity(&self) -> impl Iterator<Item = (&Segment, Activity)> {
+        self.segments.iter().zip(self.activities.iter().copied())
     }
 
     /// By region, most time first; ties by id.
@@ -153,7 +181,7 @@ impl PathProfile {
             ColumnData::U64(self.segments.iter().map(|s| clock.ns_from_ticks(value(s))).collect())
         };
         let kinds = self.segments.iter().map(|s| Arc::from(s.kind.as_str())).collect();
-        let activities = self.segments.iter().map(|s| Arc::from(self.activity(s).as_str())).collect();
+        let activities = self.activities.iter().map(|it| Arc::from(it.as_str())).collect();
         let rank = |rank: Option<WorldRank>| rank.map(|rank| u64::from(rank.0));
         let ranks = self.segments.iter().map(|s| rank(s.rank)).collect();
         let from = |s: &Segment| rank(s.from.and_then(|from| definitions.location(from).rank));

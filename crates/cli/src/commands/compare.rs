@@ -309,16 +309,26 @@ fn write_page(session: &Session<'_>, output: &MultiRunOutput, args: &CompareArgs
         }
         _ => "-".to_owned(),
     };
-    let uneven = |row: &PlaceRow| match (row.max_ns.last(), row.mean_ns.last()) {
-        (Some(&Some(most)), Some(&Some(mean))) if 0 < mean => units::number(Some(most as f64 / mean as f64)),
+    let uneven_in = |row: &PlaceRow, run: usize| match (row.max_ns[run], row.mean_ns[run]) {
+        (Some(most), Some(mean)) if 0 < mean => units::number(Some(most as f64 / mean as f64)),
         _ => "-".to_owned(),
     };
+    let uneven = |row: &PlaceRow| match (uneven_in(row, 0), uneven_in(row, runs.len() - 1)) {
+        (before, after) if before == after => after,
+        (before, after) => format!("{before} → {after}"),
+    };
     if args.metric.metric.is_none() {
-        grid = grid.with(GridColumn::numbers("max/mean of last", shown.iter().map(uneven)).optional(1));
+        grid = grid.with(GridColumn::numbers("max/mean", shown.iter().map(uneven)).optional(1));
     }
     grid = grid.with(GridColumn::numbers("last / first", shown.iter().map(change)));
     rows(page, &grid, n_shown, output.rows.len());
     let selected = if session.common.filter.is_everything() { "" } else { ", in the selection" };
     let what = args.metric.metric.as_deref().map_or_else(|| "time".to_owned(), clean);
-    page.text(0, &format!("exclusive {what} per process, mean over all processes{selected}"), Paint::Dim);
+    let uneven =
+        if args.metric.metric.is_none() { "; max/mean of the first and of the last run" } else { "" };
+    page.text(
+        0,
+        &format!("exclusive {what} per process, mean over all processes{selected}{uneven}"),
+        Paint::Dim,
+    );
 }

@@ -198,7 +198,7 @@ pub struct SegmentPath {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SegmentIteration {
-    /// Its number in each loop around it, from 0, outermost first; `[]` outside of loops.
+    /// Its number in each loop of synchronisations around it, from 0, outermost first; `[]` outside of loops.
     pub iteration: Vec<u32>,
     /// When the first rank began it.
     pub start_ns: u64,

@@ -80,6 +80,26 @@ impl Filter {
         (with(read, of_locations), with(shown, of_calls))
     }
 
+    /// The same with no calls left out but those that more is asked of than their call paths; `None` if nothing is asked of
+    /// paths. With the other tests of a predicate, hidden calls have no path any more: then only regions are split off.
+    ///
+    /// ```
+    /// use ouzel_model::Filter;
+    ///
+    /// let filter = |text: &str| Filter::default().and(text.parse().unwrap());
+    /// assert!(filter("rank = 3 and (name = solve or depth < 2)").split_paths().is_some());
+    /// assert!(filter("rank = 3 or name = solve").split_paths().is_none());
+    /// assert!(filter("name = solve and inclusive > 1ms").split_paths().is_none());
+    /// ```
+    pub fn split_paths(&self) -> Option<(Filter, Filter)> {
+        let (read, shown) = self.split_calls();
+        let (read, shown) = match shown.predicate.as_ref().is_none_or(Predicate::is_of_path) {
+            true => (read, shown),
+            false => (Filter { regions: Vec::new(), ..self.clone() }, Filter { predicate: None, ..shown }),
+        };
+        (!shown.is_everything()).then_some((read, shown))
+    }
+
     /// Selects only what passes `predicate`, too.
     ///
     /// Ranges of time that must hold on their own (`time in 1s..2s and …`) narrow [`Filter::time_ns`]: they are a

@@ -92,6 +92,16 @@ impl Predicate {
             _ => false,
         }
     }
+
+    /// Whether the call path of a call answers it, wherever and whenever it is called.
+    pub(super) fn is_of_path(&self) -> bool {
+        match self {
+            Predicate::All(parts) | Predicate::Any(parts) => parts.iter().all(Predicate::is_of_path),
+            Predicate::Not(part) => part.is_of_path(),
+            Predicate::Name(_) | Predicate::Path(_) | Predicate::Within(_) | Predicate::Depth(_) => true,
+            _ => false,
+        }
+    }
 }
 
 impl std::ops::BitAnd for Predicate {

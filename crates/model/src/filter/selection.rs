@@ -4,7 +4,7 @@
 //! Law: it is made once for a pass. Readers, the engine and analyses all use the same one, so they cannot disagree.
 
 use super::{Borders, Filter, LocationTests};
-use crate::{CallPathId, CallPathTree, Definitions, LocationId, Notice, TimeRange};
+use crate::{CallPathId, CallPathTree, Definitions, LocationId, Notice, RegionId, TimeRange};
 
 /// What a filter selects of one trace.
 #[derive(Debug, Clone)]
@@ -54,19 +54,31 @@ impl Selection {
     /// with all that they call; a predicate is asked of the calls of the path itself, and what only the end of a call
     /// tells holds.
     pub fn of_paths(&self, paths: &CallPathTree, definitions: &Definitions) -> Vec<bool> {
-        let is_named = |path: CallPathId| {
-            let of = |bits: &Vec<bool>| {
-                paths.regions(path).iter().any(|region| bits.get(region.index()).copied().unwrap_or(false))
-            };
-            self.regions.as_ref().is_none_or(of)
-        };
-        let may_pass = |path: CallPathId| {
-            let of = |tests: &LocationTests| tests.may_pass_on(&paths.regions(path), definitions);
-            self.tests.as_ref().is_none_or(of)
-        };
-        std::iter::once(CallPathTree::ROOT)
-            .chain(paths.paths())
-            .map(|path| is_named(path) && may_pass(path))
-            .collect()
+        self.by_path(paths, definitions, |bits, regions| regions.iter().any(|&region| has(bits, region)))
     }
+
+    /// By call path: whether its calls are selected, as far as [call paths tell](Filter::split_paths).
+    pub fn of_calls(&self, paths: &CallPathTree, definitions: &Definitions) -> Vec<bool> {
+        self.by_path(paths, definitions, |bits, regions| {
+            regions.last().is_some_and(|&region| has(bits, region))
+        })
+    }
+
+    fn by_path(
+        &self,
+        paths: &CallPathTree,
+        definitions: &Definitions,
+        is_named: impl Fn(&[bool], &[RegionId]) -> bool,
+    ) -> Vec<bool> {
+        let is_selected = |path: CallPathId| {
+            let regions = paths.regions(path);
+            self.regions.as_ref().is_none_or(|bits| is_named(bits, &regions))
+                && self.tests.as_ref().is_none_or(|tests| tests.may_pass_on(&regions, definitions))
+        };
+        std::iter::once(CallPathTree::ROOT).chain(paths.paths()).map(is_selected).collect()
+    }
+}
+
+fn has(bits: &[bool], region: RegionId) -> bool {
+    bits.get(region.index()).copied().unwrap_or(false)
 }

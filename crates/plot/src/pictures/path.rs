@@ -27,18 +27,18 @@ pub fn critical_path(path: &PathProfile, definitions: &Definitions, of: &str) ->
         Activity::Collective => Colour::communication(),
         Activity::Launch => Colour::of_part(0.5),
     };
-    let seen: BTreeSet<Activity> = path.segments.iter().map(|segment| path.activity(segment)).collect();
+    let seen: BTreeSet<Activity> = path.with_activity().map(|(_, activity)| activity).collect();
     let mostly = |activity| match activity {
         Activity::Message | Activity::Collective | Activity::Launch => "",
         Activity::Working | Activity::InMpi | Activity::Waiting => "mostly ",
     };
     let name = |activity: Activity| format!("{}{}", mostly(activity), activity.in_words());
-    let intervals = path.segments.iter().filter_map(|segment| {
+    let intervals = path.with_activity().filter_map(|(segment, activity)| {
         Some(Interval {
             lane: lane(segment.rank)?,
             from_lane: segment.from.and_then(|from| lane(definitions.location(from).rank)),
             range: (ns(segment.range.start) / scale.divisor, ns(segment.range.end) / scale.divisor),
-            colour: colour(path.activity(segment)),
+            colour: colour(activity),
         })
     });
     let lanes = Lanes {

@@ -3,6 +3,7 @@
 use super::chain::WaitChain;
 use super::dependencies::Dependencies;
 use crate::class::WaitClass;
+use ouzel_analyses::callers::{CallPathRows, Callers};
 use ouzel_model::{
     CallPathId, CallPathTree, ColumnData, Definitions, LocationId, RegionId, Remap, Table, Ticks, Unit,
     WorldRank,
@@ -102,6 +103,32 @@ impl DelaySums {
         let unexplained =
             unexplained.map(|((class, path), wait)| ((class, remap.path(path)), wait)).collect();
         DelaysOutput { call_paths, costs: self.costs, unexplained, chains, by_rate: Ticks(0) }
+    }
+}
+
+impl CallPathRows for DelaysOutput {
+    fn call_paths(&self) -> &CallPathTree {
+        &self.call_paths
+    }
+
+    fn with_callers(mut self, callers: &Callers) -> Self {
+        let mut costs: BTreeMap<_, (Ticks, Ticks)> = BTreeMap::new();
+        for ((class, path, location), (short, long)) in self.costs {
+            let sum = costs.entry((class, callers.at(path), location)).or_default();
+            *sum = (sum.0 + short, sum.1 + long);
+        }
+        let mut unexplained: BTreeMap<_, Ticks> = BTreeMap::new();
+        for ((class, path), wait) in self.unexplained {
+            *unexplained.entry((class, callers.at(path))).or_default() += wait;
+        }
+        for chain in &mut self.chains {
+            chain.delay.call_path = callers.at(chain.delay.call_path);
+            for wait in &mut chain.waits {
+                wait.call_path = callers.at(wait.call_path);
+                wait.culprit.path = callers.at(wait.culprit.path);
+            }
+        }
+        DelaysOutput { call_paths: callers.call_paths().clone(), costs, unexplained, ..self }
     }
 }
 
