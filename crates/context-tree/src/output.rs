@@ -69,6 +69,8 @@ pub struct LoopSummary {
     pub n_clusters: u32,
     /// The regions called in it, most time first, of all clusters of locations.
     pub called: Vec<RegionId>,
+    /// The regions called directly behind it, likewise; none of a nested loop.
+    pub followed_by: BTreeSet<RegionId>,
     /// The iterations of each cluster's representative; empty for a nested loop.
     pub instances: Vec<LoopInstance>,
 }
@@ -195,9 +197,12 @@ impl TreeGroup {
 #[derive(Default)]
 struct Loops(BTreeMap<(Vec<StaticId>, u32), LoopSummary>);
 
-/// The time of the regions that are called in each loop, by its path.
+/// The regions that are called in each loop and directly behind it, by its path.
 #[derive(Default)]
-struct Called(BTreeMap<Vec<StaticId>, BTreeMap<RegionId, f64>>);
+struct Called {
+    times: BTreeMap<Vec<StaticId>, BTreeMap<RegionId, f64>>,
+    behind: BTreeMap<Vec<StaticId>, BTreeSet<RegionId>>,
+}
 
 impl Called {
     /// Adds what `n` instances of a node call; a loop inside calls what its iterations do.
@@ -221,7 +226,7 @@ impl Called {
 
     /// The regions of a loop, most time first.
     fn by_time(&self, path: &[StaticId]) -> Vec<RegionId> {
-        let mut times: Vec<(&RegionId, &f64)> = self.0.get(path).into_iter().flatten().collect();
+        let mut times: Vec<(&RegionId, &f64)> = self.times.get(path).into_iter().flatten().collect();
         times.sort_by(|a, b| b.1.total_cmp(a.1));
         times.into_iter().map(|(region, _)| *region).collect()
     }
@@ -255,6 +260,7 @@ impl Loops {
             is_estimate: false,
             n_clusters: 0,
             called: Vec::new(),
+            followed_by: BTreeSet::new(),
             instances: Vec::new(),
         })
     }
@@ -274,12 +280,18 @@ impl Loops {
                 let own: Vec<bool> = children.iter().map(is_own).collect();
                 // What is beside the iterations of a marked loop is inside of it, too.
                 let beside = if own.contains(&true) { Some(n.unwrap_or(1)) } else { n };
+                for pair in children.windows(2).filter(|_| n.is_none()) {
+                    if let (StaticId::FoundLoop { .. }, Some(region)) = (pair[0].id, pair[1].id.region()) {
+                        let path = nest.path.iter().copied().chain([pair[0].id]).collect();
+                        nest.called.behind.entry(path).or_default().insert(region);
+                    }
+                }
                 for (child, is_own) in children.iter().zip(own) {
                     self.add_nested(child, nest, (if is_own { n } else { beside }, weight));
                 }
             }
             Body::Loop(body) => {
-                Called::add(nest.called.0.entry(nest.path.clone()).or_default(), node, weight);
+                Called::add(nest.called.times.entry(nest.path.clone()).or_default(), node, weight);
                 if let Some(n) = n {
                     let summary = self.get(nest.path.clone(), ALL, [body.source, body.cfg_source]);
                     summary.accepted += n * body.n_iterations();
@@ -319,6 +331,9 @@ impl Loops {
         let mut summaries: Vec<LoopSummary> = self.0.into_values().collect();
         for summary in &mut summaries {
             summary.called = called.by_time(&summary.path);
+            if !summary.is_nested {
+                summary.followed_by = called.behind.get(&summary.path).cloned().unwrap_or_default();
+            }
         }
         let start = |summary: &LoopSummary| {
             summary

@@ -4,7 +4,7 @@ use crate::epochs::EpochCard;
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_context_tree::{ContextTreesOutput, LoopInstance, LoopSource, LoopSummary, StaticId, TreeGroup};
-use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit, units};
+use ouzel_model::{ColumnData, Definitions, RegionId, Table, Unit, short_name, units};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -58,6 +58,9 @@ pub struct LoopEntry {
     /// The region that computes longest of those its iterations call, or waits longest if none computes; `null` if they
     /// call none.
     pub mostly: Option<Arc<str>>,
+    /// Whether the region `mostly` is called once more right after it: probably in a last iteration that ends differently,
+    /// without the call that ends the others.
+    pub once_more: bool,
     /// Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop.
     pub is_nested: bool,
     /// Iterations found.
@@ -268,6 +271,7 @@ fn entry(
         source: summary.source,
         cfg_source: summary.cfg_source,
         mostly: mostly(summary, definitions).map(region),
+        once_more: mostly(summary, definitions).is_some_and(|region| summary.followed_by.contains(&region)),
         is_nested: summary.is_nested,
         accepted: summary.accepted,
         rejected: summary.rejected,
@@ -347,6 +351,15 @@ impl LoopEntry {
     /// How the loop was detected, and its iterations in samples, in words.
     pub fn source_in_words(&self) -> String {
         let source = in_words(self.source);
+        let source = match &self.mostly {
+            Some(mostly) if self.once_more => {
+                let name = short_name(mostly);
+                format!(
+                    "{source}; {name} runs once more right after it: probably a last iteration that ends differently"
+                )
+            }
+            _ => source.to_owned(),
+        };
         match self.cfg_source {
             LoopSource::LearnedSampled | LoopSource::LearnedExact | LoopSource::LineOrder => {
                 format!("{source}; iterations {}", in_words(self.cfg_source))
@@ -354,7 +367,7 @@ impl LoopEntry {
             LoopSource::TandemRepeat if self.source == LoopSource::Binary => {
                 format!("{source}; iterations {}", in_words(self.cfg_source))
             }
-            _ => source.to_owned(),
+            _ => source,
         }
     }
 }

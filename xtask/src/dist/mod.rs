@@ -91,6 +91,8 @@ pub fn run(words: &[String]) -> Result<()> {
     fs::create_dir_all(&out).with_context(|| format!("{out:?} cannot be created"))?;
     // Programs that run in another folder write there, too.
     let out = fs::canonicalize(out)?;
+    // What is missing from the network shows now, not after an hour of compiling.
+    must(Command::new(workspace::cargo()).args(["fetch", "--locked"]).current_dir(&root))?;
     let mut said = Vec::new();
     if let Err(why) = web::run(&[]) {
         said.push(format!("skipped: page of the viewer: {why:#}"));

@@ -208,9 +208,11 @@ fn check(archive: &Path, selection: &[&str]) {
     // What makes calls of a selected time late may lie before it; a tree has calls before it, too, without visits.
     let reaches_back = |words: &[&str]| words.contains(&"--delays") || words[0] == "call-tree";
     let whole = (!selection.is_empty()).then(|| profile(archive, &[]));
-    // Findings and trees about selected calls name all callers, and losses of segments are those of all calls.
-    let names_callers =
-        |words: &[&str]| matches!(words[0], "report" | "call-tree" | "segments" | "efficiency");
+    // Findings, trees, waits and the critical path of selected calls name all callers, and losses of segments are those of
+    // all calls.
+    let names_callers = |words: &[&str]| {
+        matches!(words[0], "report" | "call-tree" | "segments" | "efficiency" | "waits" | "critical-path")
+    };
     let is_long = LONG < ouzel::open(archive).expect("what the test made").event_bytes(&Filter::default());
     // A replay is of the whole run, whatever is selected.
     let is_of_selection = |words: &&&[&str]| words[0] != "what-if" || !selection.contains(&"--time");

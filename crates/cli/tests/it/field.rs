@@ -1,6 +1,6 @@
 //! Archives of real applications, with what is known of them: the findings must be those of an expert.
 
-use crate::run::json;
+use crate::run::{json, ran_on};
 use ouzel_testkit::shared_data;
 use serde_json::Value;
 
@@ -76,6 +76,26 @@ fn lulesh_waits_for_its_own_sends() {
     let sentences: Vec<&str> = findings(&data).iter().filter_map(|it| it["sentence"].as_str()).collect();
     assert!(sentences.iter().all(|it| !it.contains("Domain&")), "names are short: {sentences:?}");
     assert_efficiencies(&data, [0.826, 0.493, 0.356]);
+}
+
+/// LULESH runs 150 steps, and reduces its time step in all but the first.
+#[test]
+fn the_last_step_of_lulesh_is_known() {
+    let Some(shared) = shared_data() else { return };
+    let archive = shared.join("data/field/lulesh-8");
+    let loops = json(&archive, &["iterations"])["data"]["loops"].take();
+    let outermost = &loops[0];
+    assert_eq!(
+        (&outermost["accepted"], &outermost["once_more"]),
+        (&149.into(), &true.into()),
+        "{}",
+        outermost["name"]
+    );
+    let page = ran_on(&archive, &["iterations"]);
+    let said = page.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        "LagrangeLeapFrog runs once more right after it: probably a last iteration that ends differently";
+    assert!(said.contains(expected), "{}", page.out);
 }
 
 #[test]

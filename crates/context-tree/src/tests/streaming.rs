@@ -103,6 +103,31 @@ fn loops_of_three_and_of_many_iterations_are_found_alike() {
     }
 }
 
+#[test]
+fn a_loop_knows_what_is_called_right_after_it() {
+    // The first call of `step` has no reduction, so iterations are from `solve` to the end of the next reduction.
+    let mut calls = vec![("step", 1, 1)];
+    for _ in 0..5 {
+        calls.extend([("solve", 1, 10), ("MPI_Allreduce", 1, 3)]);
+    }
+    let followed_by = |last: &'static str| {
+        let trace = one_rank(&[&calls[..], &[(last, 1, 9), ("MPI_Reduce", 1, 2)]].concat());
+        let output = clusters_of(&trace);
+        let [summary] = &output.groups[0].loops[..] else { panic!("one loop") };
+        assert_eq!(summary.accepted, 5);
+        let name = |region: &RegionId| trace.definitions().region(*region).name.to_string();
+        (
+            summary.called.iter().map(name).collect::<Vec<_>>(),
+            summary.followed_by.iter().map(name).collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(
+        followed_by("solve"),
+        (vec!["solve".to_owned(), "MPI_Allreduce".into()], vec!["solve".to_owned()])
+    );
+    assert_eq!(followed_by("output").1, ["output"]);
+}
+
 /// Every loop as `call path | name | loops around | accepted | nested`.
 fn loops_of(trace: &ToyTrace) -> Vec<String> {
     let definitions = trace.definitions();
