@@ -500,7 +500,7 @@ class SegmentIteration(TypedDict):
     """One time that a segment came."""
 
     iteration: list[int]
-    """Its number in each loop around it, from 0, outermost first; ``[]`` outside of loops."""
+    """Its number in each loop of synchronisations around it, from 0, outermost first; ``[]`` outside of loops."""
     start_ns: int
     """When the first rank began it."""
     end_ns: int
@@ -819,6 +819,8 @@ class LoopEntry(TypedDict):
     """How its iterations are told apart, e.g. ``tandem-repeat``, ``learned-sampled``."""
     mostly: str | None
     """The region that computes longest of those its iterations call, or waits longest if none computes; ``None`` if they call none."""
+    once_more: bool
+    """Whether the region ``mostly`` is called once more right after it: probably in a last iteration that ends differently, without the call that ends the others."""
     is_nested: bool
     """Whether it is inside another loop: then there is no list of iterations, and counts are over all of that loop."""
     accepted: int

@@ -103,7 +103,8 @@ impl Build {
         }
         // Zig brings what the sources of the standard library do not: the C library, and a linker for other processors.
         let with_zig = std == Std::Compiled || arch != Arch::X86_64;
-        let mut cargo = self.cargo("static", std, &["-Ctarget-feature=+crt-static"], with_zig);
+        let flags = flags(target, std, &["-Ctarget-feature=+crt-static"]);
+        let mut cargo = self.cargo("static", std, &flags, with_zig);
         must(cargo.args(["--target", target, "-p", "ouzel-cli", "--bin", "ouzel"]))?;
         let path = self.folder.join("static").join(target).join("dist/ouzel");
         symbols::check_static(&path)?;
@@ -122,7 +123,8 @@ impl Build {
                 gnu.to_owned()
             }
         };
-        let mut cargo = self.cargo("old-glibc", self.std_of(gnu)?, &[], with_zig);
+        let std = self.std_of(gnu)?;
+        let mut cargo = self.cargo("old-glibc", std, &flags(gnu, std, &[]), with_zig);
         must(cargo.args(["--target", &target, "-p", "ouzel-preload"]))?;
         let path = self.folder.join("old-glibc").join(gnu).join("dist").join(RECORDER);
         if with_zig {
@@ -149,8 +151,8 @@ impl Build {
     }
 
     /// Cargo's command that builds the profile for distribution.
-    fn cargo(&self, folder: &str, std: Std, extra: &[&str], with_zig: bool) -> Command {
-        let mut cargo = self.command(workspace::cargo(), folder, &flags(std, extra));
+    fn cargo(&self, folder: &str, std: Std, flags: &[&str], with_zig: bool) -> Command {
+        let mut cargo = self.command(workspace::cargo(), folder, flags);
         cargo.args([if with_zig { "zigbuild" } else { "build" }, "--locked", "--profile", "dist"]);
         compile_std(&mut cargo, std, &[&format!("-Z{BUILD_STD}")]);
         cargo
@@ -174,7 +176,7 @@ impl Build {
             fs::remove_file(recorder)?;
         }
         // A module is loaded by a Python that brings the C library.
-        let mut maturin = self.maturin("musl", &flags(std, &["-Ctarget-feature=-crt-static"]));
+        let mut maturin = self.maturin("musl", &flags(target, std, &["-Ctarget-feature=-crt-static"]));
         compile_std(&mut maturin, std, &["-Z", BUILD_STD]);
         let wheel = self.packed(maturin, target, "musllinux_1_2", out)?;
         symbols::check_musl(&self.folder.join("musl").join(target).join("dist/lib_core.so"))?;
@@ -260,9 +262,10 @@ impl Build {
 }
 
 /// Options for the compiler.
-fn flags<'a>(std: Std, extra: &[&'a str]) -> Vec<&'a str> {
-    // A compiler without a target has not the target's start files either: Zig's are linked.
-    let own_start_files = (std == Std::Compiled).then_some("-Clink-self-contained=no");
+fn flags<'a>(target: &str, std: Std, extra: &[&'a str]) -> Vec<&'a str> {
+    // A compiler without a musl target has not its start files either: Zig's are linked. Those of glibc never come with it.
+    let own_start_files =
+        (std == Std::Compiled && target.ends_with("musl")).then_some("-Clink-self-contained=no");
     extra.iter().copied().chain(own_start_files).collect()
 }
 
