@@ -259,11 +259,10 @@ impl Trial {
         let lmod = lmod().context("no Lmod (lmod on Debian)")?;
         let script = format!(
             "source {}/init/bash && module use {} && module load {name} && ouzel report testdata/pmpi-masterio \
-             && ouzel record -o {}/run-{} -- ls",
+             && rm -rf {run} && ouzel record -o {run} -- ls",
             lmod.display(),
             modules.display(),
-            self.place.display(),
-            name.replace('/', "-"),
+            run = self.place.join(format!("run-{}", name.replace('/', "-"))).display(),
         );
         succeeds(
             bounded(120, Path::new("bash"))
