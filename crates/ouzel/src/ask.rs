@@ -305,7 +305,7 @@ impl Trace {
         while !dependencies.accepts(&calls) {
             calls = pass(dependencies)?;
         }
-        Ok(calls)
+        Ok(calls.shown(self.definitions().filtered_region))
     }
 
     /// How late each operation ends after the first of its peers.

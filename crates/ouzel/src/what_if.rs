@@ -128,9 +128,11 @@ impl Trace {
     /// If a pass was cancelled, or an analysis cannot answer.
     pub fn replay(&self, options: &Options<'_>) -> Result<Answer<Replay>, AskError> {
         let definitions = self.definitions();
-        let filter = Filter { ranks: None, time_ns: None, ..options.filter.clone() };
-        let options = &Options { filter, ..options.clone() };
+        let unmatched = options.filter.resolve(definitions).unmatched;
+        let options = &Options { filter: Filter::default(), ..options.clone() };
         let mut answer = self.ask(Waits::with_edges(definitions), options)?;
+        answer.notices.extend(unmatched);
+        answer.notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
         let edges = answer.output.edges.take().expect("they were asked for");
         let graph = Graph::new(&edges, definitions);
         drop(edges);
@@ -147,7 +149,7 @@ impl Trace {
             let projection = replay.what_if(&changes).map_err(|error| self.with_near_names(error))?;
             let ranking = if changes.is_empty() { replay.ranking(N_REPLAYED) } else { Vec::new() };
             let mut limits = replay.limits(&changes, &projection);
-            if options.filter.ranks.is_some() || options.filter.time_ns.is_some() {
+            if !options.filter.is_everything() {
                 limits.insert(0, "the whole run is replayed, whatever is selected".to_owned());
             }
             Ok(WhatIf { replay, changes, projection, ranking, limits })

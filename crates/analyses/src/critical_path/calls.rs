@@ -2,17 +2,17 @@
 
 use super::waits::SegmentKind;
 use super::walk::CriticalPathOutput;
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
+use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Scope};
 use ouzel_model::{
-    CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, Remap, Ticks, TimeRange,
+    CallPathId, CallPathTree, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks, TimeRange,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Exclusive time of the calls in each local segment of a critical path. The pass must have the filter of the one
-/// that found the path.
+/// Exclusive time of the calls in each local segment of a critical path, of calls that are not selected, too: what they do
+/// tells what the path is bound by. The pass must have the filter of the one that found the path.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct PathCalls {
     /// Local segments of each location with their number, in the order of time.
@@ -86,7 +86,7 @@ pub struct PathCallsPartial {
 /// The calls of each local segment.
 #[derive(Debug, Clone)]
 pub struct PathCallsOutput {
-    /// The call paths that the shares refer to.
+    /// The call paths that the shares refer to, with those of hidden calls.
     pub call_paths: CallPathTree,
     /// Ascending by segment and call path, each pair once.
     pub shares: Vec<SegmentShare>,
@@ -112,6 +112,14 @@ impl PathCallsOutput {
         let n = self.shares[first..].partition_point(|share| share.segment == number);
         &self.shares[first..first + n]
     }
+
+    /// The same with hidden calls put together: `stand_in` takes the place of their regions.
+    #[must_use]
+    pub fn shown(self, stand_in: RegionId) -> Self {
+        let (call_paths, remap) = self.call_paths.shown(stand_in);
+        let at = |share: SegmentShare| SegmentShare { call_path: remap.path(share.call_path), ..share };
+        PathCallsOutput { shares: added_up(self.shares.into_iter().map(at).collect()), call_paths, ..self }
+    }
 }
 
 impl Analysis for PathCalls {
@@ -119,7 +127,8 @@ impl Analysis for PathCalls {
     type Partial = PathCallsPartial;
     type Output = PathCallsOutput;
     const NAME: &'static str = "critical-path-calls";
-    const PARTIAL_VERSION: u32 = 5;
+    const PARTIAL_VERSION: u32 = 6;
+    const SCOPE: Scope = Scope::Locations;
 
     fn needs(&self) -> Needs {
         Needs::CALL_PATHS
@@ -201,16 +210,22 @@ impl Analysis for PathCalls {
         let mut shares: Vec<SegmentShare> = Vec::with_capacity(n_times);
         // Each location is let go once it is read.
         partial.locations.into_values().for_each(|times| shares.extend(times.iter().map(share)));
-        sort_by_segment(&mut shares);
-        shares.dedup_by(|later, first| {
-            let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
-            if is_same {
-                first.time += later.time;
-            }
-            is_same
-        });
+        let shares = added_up(shares);
         Ok(PathCallsOutput { call_paths: cx.call_paths.clone(), shares, is_over: false })
     }
+}
+
+/// Ascending, each segment and call path once.
+fn added_up(mut shares: Vec<SegmentShare>) -> Vec<SegmentShare> {
+    sort_by_segment(&mut shares);
+    shares.dedup_by(|later, first| {
+        let is_same = (later.segment, later.call_path) == (first.segment, first.call_path);
+        if is_same {
+            first.time += later.time;
+        }
+        is_same
+    });
+    shares
 }
 
 /// Segments are folded in their order, location after location, so mostly only the rows of each are out of order.

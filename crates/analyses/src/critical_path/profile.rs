@@ -63,35 +63,42 @@ pub fn profile(
     classes: &[Class],
     definitions: &Definitions,
 ) -> PathProfile {
-    let mut call_paths = calls.call_paths.clone();
+    // What a hidden call does tells what the path is bound by.
+    let of_calls = activities(&calls.call_paths, classes);
+    let (mut call_paths, shown) = calls.call_paths.shown(definitions.filtered_region);
     let remap = call_paths.absorb(&path.call_paths);
-    let activities = activities(&call_paths, classes);
     let mut segments = path.segments.clone();
     let mut sums: ActivitySums<CallPathId> = ActivitySums::new();
     let mut bounds = PathBounds::default();
+    let mut activities = Vec::with_capacity(segments.len());
     for (number, segment) in (0..).zip(&mut segments) {
         let rank = (segment.rank.is_none(), segment.rank);
-        let mut add = |path: CallPathId, ticks: Ticks| {
-            let of_path = activities[path.index()];
-            let activity = Activity::of_segment(segment.kind, of_path);
-            let location = definitions.location(segment.location).kind;
-            bounds.add(Bound::of(segment.kind, of_path, location), ticks);
-            sums.entry(path).or_default().entry(rank).or_default().add(activity, ticks);
+        let (kind, location) = (segment.kind, definitions.location(segment.location).kind);
+        let mut add = |path: CallPathId, of_path: Activity, ticks: Ticks| {
+            bounds.add(Bound::of(kind, of_path, location), ticks);
+            let time = sums.entry(path).or_default().entry(rank).or_default();
+            time.add(Activity::of_segment(kind, of_path), ticks);
         };
-        if segment.kind != SegmentKind::Local {
+        if kind != SegmentKind::Local {
             segment.call_path = remap.path(segment.call_path);
-            add(segment.call_path, segment.ticks());
+            let of_wait = Activity::of_segment(kind, Activity::Waiting);
+            add(segment.call_path, of_wait, segment.ticks());
+            activities.push(of_wait);
             continue;
         }
         let shares = calls.of_segment(number);
-        shares.iter().for_each(|share| add(share.call_path, share.time));
+        for share in shares {
+            add(shown.path(share.call_path), of_calls[share.call_path.index()], share.time);
+        }
         // A location without enters and leaves has no calls.
         let known: Ticks = shares.iter().map(|share| share.time).sum();
         if known < segment.ticks() {
-            add(CallPathTree::ROOT, segment.ticks().since(known));
+            add(CallPathTree::ROOT, Activity::Working, segment.ticks().since(known));
         }
         let most = shares.iter().max_by_key(|share| (share.time, Reverse(share.call_path)));
-        segment.call_path = most.map_or(CallPathTree::ROOT, |share| share.call_path);
+        let most = most.map_or(CallPathTree::ROOT, |share| share.call_path);
+        segment.call_path = shown.path(most);
+        activities.push(of_calls[most.index()]);
     }
     let mut ranks: ActivitySums<()> = ActivitySums::new();
     for (&rank, &time) in sums.values().flatten() {
@@ -99,9 +106,6 @@ pub fn profile(
     }
     let by_rank = ranks.remove(&()).map(|ranks| split(ranks).1).unwrap_or_default();
     let rows = rows_of(sums);
-    let of_segment =
-        |segment: &Segment| Activity::of_segment(segment.kind, activities[segment.call_path.index()]);
-    let activities = segments.iter().map(of_segment).collect();
     PathProfile { call_paths, segments, rows, by_rank, bounds, activities }
 }
 

@@ -208,10 +208,12 @@ fn check(archive: &Path, selection: &[&str]) {
     // What makes calls of a selected time late may lie before it; a tree has calls before it, too, without visits.
     let reaches_back = |words: &[&str]| words.contains(&"--delays") || words[0] == "call-tree";
     let whole = (!selection.is_empty()).then(|| profile(archive, &[]));
-    // Findings, trees, waits and the critical path of selected calls name all callers, and losses of segments are those of
+    // Findings, trees, waits and the critical path of selected calls name all callers; segments and replays are those of
     // all calls.
     let names_callers = |words: &[&str]| {
-        matches!(words[0], "report" | "call-tree" | "segments" | "efficiency" | "waits" | "critical-path")
+        const COMMANDS: [&str; 7] =
+            ["report", "call-tree", "segments", "efficiency", "waits", "critical-path", "what-if"];
+        COMMANDS.contains(&words[0])
     };
     let is_long = LONG < ouzel::open(archive).expect("what the test made").event_bytes(&Filter::default());
     // A replay is of the whole run, whatever is selected.

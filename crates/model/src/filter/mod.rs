@@ -80,8 +80,9 @@ impl Filter {
         (with(read, of_locations), with(shown, of_calls))
     }
 
-    /// The same with no calls left out but those that more is asked of than their call paths; `None` if nothing is asked of
-    /// paths. With the other tests of a predicate, hidden calls have no path any more: then only regions are split off.
+    /// Splits off what call paths alone decide: regions, and a predicate about names, paths and depths. `None` if there is
+    /// nothing of the kind. A predicate that asks more (`inclusive > 1ms`) stays with the first filter as a whole, as the
+    /// calls that it hides have no path any more.
     ///
     /// ```
     /// use ouzel_model::Filter;
