@@ -69,7 +69,8 @@ pub struct LoopSummary {
     pub n_clusters: u32,
     /// The regions called in it, most time first, of all clusters of locations.
     pub called: Vec<RegionId>,
-    /// The regions called directly behind it, likewise; none of a nested loop.
+    /// The regions called right after it, likewise, but the one that identifies it. None of a nested loop, and of one that
+    /// comes several times in a call.
     pub followed_by: BTreeSet<RegionId>,
     /// The iterations of each cluster's representative; empty for a nested loop.
     pub instances: Vec<LoopInstance>,
@@ -197,11 +198,11 @@ impl TreeGroup {
 #[derive(Default)]
 struct Loops(BTreeMap<(Vec<StaticId>, u32), LoopSummary>);
 
-/// The regions that are called in each loop and directly behind it, by its path.
+/// The regions that are called in each loop and right after it, by its path.
 #[derive(Default)]
 struct Called {
     times: BTreeMap<Vec<StaticId>, BTreeMap<RegionId, f64>>,
-    behind: BTreeMap<Vec<StaticId>, BTreeSet<RegionId>>,
+    after: BTreeMap<Vec<StaticId>, BTreeSet<RegionId>>,
 }
 
 impl Called {
@@ -281,9 +282,13 @@ impl Loops {
                 // What is beside the iterations of a marked loop is inside of it, too.
                 let beside = if own.contains(&true) { Some(n.unwrap_or(1)) } else { n };
                 for pair in children.windows(2).filter(|_| n.is_none()) {
-                    if let (StaticId::FoundLoop { .. }, Some(region)) = (pair[0].id, pair[1].id.region()) {
+                    let (StaticId::FoundLoop { key, .. }, Some(region)) = (pair[0].id, pair[1].id.region())
+                    else {
+                        continue;
+                    };
+                    if region != key {
                         let path = nest.path.iter().copied().chain([pair[0].id]).collect();
-                        nest.called.behind.entry(path).or_default().insert(region);
+                        nest.called.after.entry(path).or_default().insert(region);
                     }
                 }
                 for (child, is_own) in children.iter().zip(own) {
@@ -328,11 +333,13 @@ impl Loops {
     }
 
     fn into_summaries(self, called: &Called) -> Vec<LoopSummary> {
+        let comes_again: BTreeSet<Vec<StaticId>> =
+            self.0.keys().filter(|(_, nth)| 0 < *nth).map(|(path, _)| path.clone()).collect();
         let mut summaries: Vec<LoopSummary> = self.0.into_values().collect();
         for summary in &mut summaries {
             summary.called = called.by_time(&summary.path);
-            if !summary.is_nested {
-                summary.followed_by = called.behind.get(&summary.path).cloned().unwrap_or_default();
+            if !comes_again.contains(&summary.path) {
+                summary.followed_by = called.after.get(&summary.path).cloned().unwrap_or_default();
             }
         }
         let start = |summary: &LoopSummary| {
