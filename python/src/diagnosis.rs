@@ -7,7 +7,7 @@ use crate::trace::Trace;
 use crate::value::to_python;
 use ouzel::Asked;
 use ouzel::diagnose::RunReport;
-use ouzel::diagnose::segments::Which;
+use ouzel::diagnose::segments::{Detail, Which};
 use ouzel::engine::AnalysisSet;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -68,8 +68,9 @@ impl Trace {
     ) -> PyResult<Bound<'py, PyAny>> {
         let (semantics, period) = (semantics(rules)?, period(period_ns)?);
         let which = if all { Which::All } else { Which::Reported };
+        let what = (which, Detail::Iterations);
         let answer = self.answer(py, |trace, options| {
-            trace.segments(&semantics, which, &sampled(options, trace, period))
+            trace.segments(&semantics, what, &sampled(options, trace, period))
         })?;
         to_python(py, &answer.output.segments)
     }

@@ -128,7 +128,7 @@ fn card(
         id,
         start_ns: ns(epoch.range.start),
         end_ns: ns(epoch.range.end),
-        iterations: iterations.map(|of| Iterations { n_all: of.n_all, ranges: vec![(of.first, of.last)] }),
+        iterations: iterations.map(Iterations::from),
         imbalance_ns: ns(epoch.imbalance),
         most_ranks: Ranks::new(epoch.most.iter().copied().filter_map(rank)),
         parallel: part.get(Metric::Parallel).unwrap_or_default(),

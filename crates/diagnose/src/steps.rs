@@ -14,8 +14,10 @@
 //! order, and each iteration has one.
 
 use ouzel_analyses::peers::PeerKind;
+use ouzel_analyses::phases::PhaseGroup;
+use ouzel_analyses::phases::structure::Structure;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary};
-use ouzel_efficiency::parts::OwnLoop;
+use ouzel_efficiency::parts::{OwnIterations, OwnLoop};
 use ouzel_model::{Ticks, TimeRange};
 
 /// The outermost loops of main threads, each at the location that represents most.
@@ -69,6 +71,31 @@ impl Steps {
         let steps = self.of(iterations)?;
         let of = steps.of.iter().map(|&(first, last)| (first as u64, last as u64)).collect();
         Some(OwnLoop { n_all: steps.n_all() as u64, of })
+    }
+
+    /// The iterations of the outermost loop around each phase of a group, as those of the program's own loop, if one is
+    /// around them; `None` outside of loops.
+    pub(crate) fn of_phases(&self, structure: &Structure, group: &PhaseGroup) -> Vec<Option<OwnIterations>> {
+        let mut of_phases = vec![None; group.phases.len()];
+        for of in structure.loops.iter().filter(|of| of.parent.is_none()) {
+            let ranges: Vec<TimeRange> = of.iterations.iter().map(|&it| group.range_of(it)).collect();
+            let steps = self.of(&ranges);
+            let n_all = steps.as_ref().map_or(ranges.len(), InSteps::n_all) as u64;
+            for (number, &(first, last)) in of.iterations.iter().enumerate() {
+                for phase in first..=last {
+                    let range = group.range_of((phase, phase));
+                    let own = match &steps {
+                        // A phase after the last step has none.
+                        Some(steps) if overlap(steps.of_program.range(), range) == 0 => continue,
+                        Some(steps) => steps.within(range),
+                        None => (number, number),
+                    };
+                    let (first, last) = (own.0 as u64, own.1 as u64);
+                    of_phases[phase as usize] = Some(OwnIterations { n_all, first, last });
+                }
+            }
+        }
+        of_phases
     }
 
     /// The loop that takes most of a range, and at least three quarters.

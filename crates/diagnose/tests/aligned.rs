@@ -5,7 +5,7 @@ use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_context_tree::ContextTrees;
 use ouzel_diagnose::findings::{Confidence, Finding, FindingKind};
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
-use ouzel_diagnose::{ReportAnalyses, RunReport};
+use ouzel_diagnose::{ReportAnalyses, RunReport, Steps};
 use ouzel_engine::{AnalysisSet, Pass};
 use ouzel_model::{Filter, TraceSource};
 use ouzel_testkit::{OutputApplication, SampledLca, Sampler, ToyTrace, run};
@@ -40,7 +40,8 @@ fn report(trace: &ToyTrace, is_sampled: bool) -> RunReport {
 fn segments(trace: &ToyTrace, is_sampled: bool) -> SegmentsCard {
     let classes = Semantics::default().classes(trace.definitions());
     let phases = phases(trace, is_sampled);
-    SegmentsCard::new(&phases, trace.definitions(), &classes, Which::Reported, Detail::Sums)
+    let what = (Which::Reported, Detail::Sums);
+    SegmentsCard::new(&phases, &Steps::default(), (trace.definitions(), &classes), what)
 }
 
 /// Losses of the segments that lose 1 % of the run and end in a synchronisation of this path.

@@ -24,7 +24,6 @@ use ouzel_analyses::paired_operations::Operations;
 use ouzel_analyses::patterns::{
     CallSeries, PatternError, PatternOptions, PatternsOutput, ProfileError, patterns,
 };
-use ouzel_analyses::phases::PhasesOutput;
 use ouzel_analyses::semantics::{Class, Semantics};
 use ouzel_analyses::severity_cube::SeverityCube;
 use ouzel_analyses::time_grid::TimeGrid;
@@ -382,38 +381,37 @@ impl Trace {
         Ok(Answer::new(Clusters::new(&trees, &profile, definitions), pass))
     }
 
-    /// What each segment of the run loses, iteration by iteration; `semantics` says what regions mean.
+    /// What each segment of the run loses, and each of its iterations if they are asked for; `semantics` says what regions
+    /// mean. The passes of [`phases`](Self::phases), and those of context trees where iterations are named.
     ///
     /// # Errors
     /// If the pass was cancelled, or the analysis cannot answer.
     pub fn segments(
         &self,
         semantics: &Semantics,
-        which: Which,
+        (which, detail): (Which, Detail),
         options: &Options<'_>,
     ) -> Result<Answer<SegmentsCard>, AskError> {
         let definitions = self.definitions();
         let (all_calls, selected) = self.of_all_calls(options);
         let options = &all_calls;
         let mut phases = self.phases(semantics, options)?;
-        let classes = semantics.classes(definitions);
-        let card = |phases: &PhasesOutput| {
-            let card = SegmentsCard::new(phases, definitions, &classes, which, Detail::Iterations);
-            match &selected {
-                Some(selection) => card.with_paths_of(&selection.of_paths(&phases.call_paths, definitions)),
-                None => card,
-            }
+        let steps = match SegmentsCard::names_iterations(&phases.output, detail) {
+            true => Steps::new(&self.context_trees(semantics, options)?.output),
+            false => Steps::default(),
         };
         if let Some(selection) = &selected {
             phases.notices.extend(selection.unmatched.iter().cloned());
             phases.notices.sort_by_key(|notice| std::cmp::Reverse(notice.level));
         }
-        let answer = phases.map(|phases| (card(&phases), phases));
-        if answer.output.0.epochs.is_empty() {
-            return Ok(answer.map(|(card, _)| card));
-        }
-        let steps = Steps::new(&self.context_trees(semantics, options)?.output);
-        Ok(answer.map(|(card, phases)| card.with_steps(&phases, definitions, &steps)))
+        let classes = semantics.classes(definitions);
+        Ok(phases.map(|phases| {
+            let card = SegmentsCard::new(&phases, &steps, (definitions, &classes), (which, detail));
+            match &selected {
+                Some(selection) => card.with_paths_of(&selection.of_paths(&phases.call_paths, definitions)),
+                None => card,
+            }
+        }))
     }
 
     /// The report about the run; `semantics` says what regions mean, and what `beside` asks is answered in the same pass.

@@ -501,6 +501,8 @@ class SegmentIteration(TypedDict):
 
     iteration: list[int]
     """Its number in each loop of synchronisations around it, from 0, outermost first; ``[]`` outside of loops."""
+    iterations: Iterations | None
+    """The iterations of the program's own loop that it is in, as ``ouzel iterations`` numbers them; those of the outermost loop of synchronisations if none of the program's is around it; ``None`` outside of loops."""
     start_ns: int
     """When the first rank began it."""
     end_ns: int

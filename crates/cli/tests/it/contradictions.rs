@@ -274,6 +274,10 @@ fn steps_are_named_however_seldom_ranks_synchronise() {
             ranges.iter().is_sorted_by(|a, b| a.1 < b.0) && ranges.last().is_some_and(|it| it.1 < n_steps)
         );
         n_parts += ranges.len();
+        let segments = json(&archive, &["segments", "--all"])["data"].take();
+        let of_all = list(&segments["segments"]).iter().flat_map(|it| list(&it["iterations"]));
+        let named = of_all.filter(|it| it["iterations"]["n_all"] == n_steps).count();
+        assert!(ranges.len() <= named, "{}: {named} of {}", archive.display(), ranges.len());
         let Some(report) = report(&archive) else { continue };
         for finding in report["findings"].as_array().expect("findings") {
             if let Some(n_all) = finding["iterations"]["n_all"].as_u64() {
@@ -283,6 +287,50 @@ fn steps_are_named_however_seldom_ranks_synchronise() {
         }
     }
     assert!(1 < n_named && 5 < n_parts, "{n_named} findings, {n_parts} parts");
+}
+
+/// Checks that iterations of segments are those that the list of loops has at their time, where it has as many; returns how
+/// many it compared.
+fn check_numbers(archive: &Path) -> usize {
+    let of = archive.display().to_string();
+    let loops = json(archive, &["iterations"])["data"].take();
+    let lists: Vec<(u64, &[Value])> = list(&loops["loops"])
+        .iter()
+        .filter(|it| it["peers"] == "main_thread" && it["is_nested"] == false)
+        .map(|it| (number(&it["accepted"]), list(&it["iterations"])))
+        .collect();
+    let mut n_compared = 0;
+    for segment in list(&json(archive, &["segments", "--all"])["data"]["segments"]) {
+        for it in segment["iterations"].as_array().map_or(&[][..], Vec::as_slice) {
+            let Some(n_all) = it["iterations"]["n_all"].as_u64() else { continue };
+            let range = &it["iterations"]["ranges"][0];
+            let (from, to) = (number(&it["start_ns"]), number(&it["end_ns"]));
+            let is_there = |row: &Value| {
+                (number(&range[0])..=number(&range[1])).contains(&number(&row["index"]))
+                    && number(&row["start_ns"]) <= to
+                    && from <= number(&row["end_ns"])
+            };
+            let is_around = |rows: &[Value]| {
+                let ends = |key: &str| rows.iter().map(|row| number(&row[key])).collect::<Vec<_>>();
+                ends("start_ns").iter().min().is_some_and(|start| *start <= (from + to) / 2)
+                    && ends("end_ns").iter().max().is_some_and(|end| (from + to) / 2 < *end)
+            };
+            let own = lists.iter().filter(|(n, rows)| *n == n_all && is_around(rows));
+            let own: Vec<&[Value]> = own.map(|(_, rows)| *rows).collect();
+            if !own.is_empty() {
+                let is_listed = own.iter().any(|rows| rows.iter().any(is_there));
+                assert!(is_listed, "{of}: {}: {it}", segment["id"]);
+                n_compared += 1;
+            }
+        }
+    }
+    n_compared
+}
+
+#[test]
+fn segments_number_iterations_as_the_list_of_loops_does() {
+    let n_compared: usize = at_hand().iter().map(|archive| check_numbers(archive)).sum();
+    assert!(500 < n_compared, "{n_compared} iterations");
 }
 
 #[test]

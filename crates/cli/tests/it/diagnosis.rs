@@ -56,7 +56,7 @@ fn a_serialised_section_is_a_segment_with_its_call_paths() {
     assert!(lines.contains(&title), "{}", page.out);
     assert!(page.out.contains("write_output › write_chunk"), "{}", page.out);
     let one = ran_on(&serialised(), &["segments", "--id", "2"]);
-    assert!(one.out.contains("Its 4 iterations") && one.out.contains("rank 0"), "{}", one.out);
+    assert!(one.out.contains("The 4 times that it comes") && one.out.contains("rank 0"), "{}", one.out);
     let none = ran_on(&serialised(), &["segments", "--id", "77"]);
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""));
     assert!(none.err.contains("there is no segment 77"), "{}", none.err);

@@ -6,6 +6,7 @@
 
 use super::ranks::{Ranks, ranges_of};
 use super::variation::VariesLike;
+use ouzel_efficiency::parts::OwnIterations;
 use ouzel_model::units;
 use serde::Serialize;
 use std::sync::Arc;
@@ -89,10 +90,21 @@ pub struct Iterations {
     pub ranges: Vec<(u64, u64)>,
 }
 
+impl From<OwnIterations> for Iterations {
+    fn from(of: OwnIterations) -> Self {
+        Iterations { n_all: of.n_all, ranges: vec![(of.first, of.last)] }
+    }
+}
+
 impl Iterations {
     /// How many are concerned.
     pub fn n_named(&self) -> u64 {
         self.ranges.iter().map(|(first, last)| last - first + 1).sum()
+    }
+
+    /// `8, 16, 23–25`.
+    pub fn numbers(&self) -> String {
+        ranges_in_words(&self.ranges, self.ranges.len())
     }
 
     /// `all 100 iterations`, `iterations 8, 16, 23–25 of 40`; at most `n_shown` ranges. `90 of 100 iterations` if more ranges

@@ -8,14 +8,17 @@ mod table;
 mod words;
 
 use crate::epochs::{self, EpochCard};
+use crate::findings::Iterations;
 use crate::steps::Steps;
 use ouzel_analyses::MeanTicks;
 use ouzel_analyses::imbalance::Loss;
 use ouzel_analyses::loss_tree::{self, Diagnosis, PathLoss, Segment, Thresholds};
 use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::{Epoch, epochs};
+use ouzel_analyses::phases::structure::Structure;
 use ouzel_analyses::phases::{AlignedBy, Alignment, PhaseGroup, PhasesOutput, Stat};
 use ouzel_analyses::semantics::{Category, Class};
+use ouzel_efficiency::parts::OwnIterations;
 use ouzel_model::units::{self, counted};
 use ouzel_model::{CallPathId, CallPathTree, Clock, Definitions, LocationId};
 use serde::{Serialize, Serializer};
@@ -200,6 +203,9 @@ pub struct SegmentPath {
 pub struct SegmentIteration {
     /// Its number in each loop of synchronisations around it, from 0, outermost first; `[]` outside of loops.
     pub iteration: Vec<u32>,
+    /// The iterations of the program's own loop that it is in, as `ouzel iterations` numbers them; those of the outermost loop
+    /// of synchronisations if none of the program's is around it; `null` outside of loops.
+    pub iterations: Option<Iterations>,
     /// When the first rank began it.
     pub start_ns: u64,
     /// When the last rank ended it.
@@ -217,6 +223,8 @@ struct Names<'a> {
     definitions: &'a Definitions,
     call_paths: &'a CallPathTree,
     group: &'a PhaseGroup,
+    /// For each phase its iterations; empty if only sums are asked for.
+    iterations: Vec<Option<OwnIterations>>,
     detail: Detail,
 }
 
@@ -239,29 +247,27 @@ pub enum Detail {
 }
 
 impl SegmentsCard {
-    /// The segments of the main threads; without any, those of the first group.
+    /// The segments of the main threads; without any, those of the first group. `steps` knows the iterations of the program's
+    /// own loops, which matter where [`names_iterations`](Self::names_iterations) says so.
     pub fn new(
         phases: &PhasesOutput,
-        definitions: &Definitions,
-        classes: &[Class],
-        which: Which,
-        detail: Detail,
+        steps: &Steps,
+        (definitions, classes): (&Definitions, &[Class]),
+        what: (Which, Detail),
     ) -> Self {
         let epochs = phases.main_group().map(epochs).unwrap_or_default();
-        SegmentsCard::with_epochs(
-            phases,
-            (&epochs, &Steps::default()),
-            (definitions, classes),
-            (which, detail),
-        )
+        SegmentsCard::with_epochs(phases, (&epochs, steps), (definitions, classes), what)
     }
 
-    /// The same with the iterations of epochs as those of the program's own loops.
-    pub fn with_steps(self, phases: &PhasesOutput, definitions: &Definitions, steps: &Steps) -> Self {
-        SegmentsCard { epochs: EpochCard::all(phases, definitions, steps), ..self }
+    /// Whether a card would name iterations: those of epochs, or of segments in loops.
+    pub fn names_iterations(phases: &PhasesOutput, detail: Detail) -> bool {
+        phases.main_group().is_some_and(|group| {
+            let has_loops = || !Structure::new(group).loops.is_empty();
+            !epochs(group).is_empty() || detail == Detail::Iterations && has_loops()
+        })
     }
 
-    /// The same with the epochs of the main group, and the iterations of the program's own loops.
+    /// The same with the epochs of the main group.
     pub(crate) fn with_epochs(
         phases: &PhasesOutput,
         (epochs, steps): (&[Epoch], &Steps),
@@ -271,7 +277,11 @@ impl SegmentsCard {
         let Some(group) = phases.main_group() else { return SegmentsCard::empty() };
         let call_paths = &phases.call_paths;
         let segments = loss_tree::segments(group, call_paths, classes, &Thresholds::default());
-        let names = Names { definitions, call_paths, group, detail };
+        let iterations = match detail {
+            Detail::Sums => Vec::new(),
+            Detail::Iterations => steps.of_phases(&segments.structure, group),
+        };
+        let names = Names { definitions, call_paths, group, iterations, detail };
         let clock = &definitions.clock;
         let kept = segments.segments.iter().filter(|segment| which == Which::All || segment.reported);
         let (start, end) = (group.run_range.start, group.run_range.end);
@@ -530,6 +540,7 @@ impl Names<'_> {
             let in_anchor = &self.group.phases[phase as usize].in_anchor;
             SegmentIteration {
                 iteration: segments.structure.iterations_of[phase as usize].clone(),
+                iterations: self.iterations[phase as usize].map(Iterations::from),
                 start_ns,
                 end_ns,
                 imb_sync_ns: in_anchor.as_ref().map_or(0, |stat| mean_less_min(stat, n).ns(clock)),

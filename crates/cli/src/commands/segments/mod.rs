@@ -9,7 +9,7 @@ use crate::exit::Outcome;
 use crate::session::{Session, outcome};
 use anyhow::bail;
 use clap::Args;
-use ouzel::diagnose::segments::Which;
+use ouzel::diagnose::segments::{Detail, Which};
 
 pub const COMMAND: Command = Command::about_a_run::<SegmentsArgs>("segments", &[Need::Ranks.always()]);
 
@@ -60,7 +60,9 @@ fn run(common: &Common, args: &SegmentsArgs) -> anyhow::Result<Outcome> {
     let semantics = ouzel::rules::semantics(args.rules.file())?;
     let session = Session::open(common)?;
     let which = if args.all || args.id.is_some() { Which::All } else { Which::Reported };
-    let report = session.answer(|trace, options| trace.segments(&semantics, which, options))?;
+    let lists_iterations = common.format == OutputFormat::Json || args.id.is_some();
+    let detail = if lists_iterations { Detail::Iterations } else { Detail::Sums };
+    let report = session.answer(|trace, options| trace.segments(&semantics, (which, detail), options))?;
     let mut data = report.output;
     if let Some(id) = args.id {
         let n = data.n_segments;

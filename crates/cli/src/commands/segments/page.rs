@@ -255,7 +255,7 @@ fn iterations(page: &mut Page, iterations: &[SegmentIteration]) {
     if iterations.len() < 2 {
         return;
     }
-    page.heading(&format!("Its {} iterations", units::count(iterations.len() as u64)));
+    page.heading(&format!("The {} times that it comes", units::count(iterations.len() as u64)));
     let width = page.text_width().saturating_sub(14);
     for (name, value) in [
         (
@@ -280,8 +280,14 @@ fn iterations(page: &mut Page, iterations: &[SegmentIteration]) {
     worst.sort_by(|a, b| a.iteration.cmp(&b.iteration));
     let texts =
         |value: &dyn Fn(&SegmentIteration) -> String| worst.iter().map(|i| value(i)).collect::<Vec<_>>();
-    let number =
-        |i: &SegmentIteration| i.iteration.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+    // Of loops within the outermost one, those of the program are not known.
+    let number = |i: &SegmentIteration| match &i.iterations {
+        None => "-".to_owned(),
+        Some(outermost) => {
+            let inner = i.iteration.iter().skip(1).map(ToString::to_string);
+            [outermost.numbers()].into_iter().chain(inner).collect::<Vec<_>>().join(".")
+        }
+    };
     page.gap();
     page.grid(
         2,
@@ -294,7 +300,7 @@ fn iterations(page: &mut Page, iterations: &[SegmentIteration]) {
             .with(GridColumn::numbers("Σwait", texts(&|i| units::time(i.sum_wait_ns)))),
     );
     if worst.len() < iterations.len() {
-        let rest = units::counted((iterations.len() - worst.len()) as u64, "iteration", "iterations");
-        page.text(2, &format!("… {rest} that lose less: --format json has all"), Paint::Dim);
+        let rest = units::counted((iterations.len() - worst.len()) as u64, "time", "times");
+        page.text(2, &format!("… {rest} with smaller losses: --format json has all"), Paint::Dim);
     }
 }
