@@ -11,7 +11,9 @@ use crate::terminal::{spark, units};
 use ouzel::Asked;
 use ouzel::analyses::semantics::Category;
 use ouzel::diagnose::EpochCard;
+use ouzel::diagnose::findings::Iterations;
 use ouzel::diagnose::segments::{SegmentCard, SegmentIteration, SegmentPath, SegmentsCard};
+use std::collections::BTreeSet;
 
 /// Iterations that the page of one segment shows: those that lose most.
 const MAX_ITERATIONS: usize = 20;
@@ -280,9 +282,13 @@ fn iterations(page: &mut Page, iterations: &[SegmentIteration]) {
     worst.sort_by(|a, b| a.iteration.cmp(&b.iteration));
     let texts =
         |value: &dyn Fn(&SegmentIteration) -> String| worst.iter().map(|i| value(i)).collect::<Vec<_>>();
-    // Of loops within the outermost one, those of the program are not known.
+    // Where several are in one iteration, that of the loops within tells them apart.
+    let own: BTreeSet<Option<String>> =
+        iterations.iter().map(|i| i.iterations.as_ref().map(Iterations::numbers)).collect();
+    let has_one_each = own.len() == iterations.len();
     let number = |i: &SegmentIteration| match &i.iterations {
         None => "-".to_owned(),
+        Some(outermost) if has_one_each => outermost.numbers(),
         Some(outermost) => {
             let inner = i.iteration.iter().skip(1).map(ToString::to_string);
             [outermost.numbers()].into_iter().chain(inner).collect::<Vec<_>>().join(".")
