@@ -33,7 +33,7 @@ set -e
 cd /src
 $OUZEL report testdata/pmpi-masterio | grep -q 'can be recovered'
 $OUZEL profile testdata/pmpi-masterio | grep -q MPI_
-$OUZEL view testdata/pmpi-masterio -o /view.html
+$OUZEL view testdata/pmpi-masterio --force -o /view.html
 grep -q '</html>' /view.html
 ";
 
