@@ -183,10 +183,7 @@ fn known(theme: Theme, is_alone: bool, has_threads: bool) -> Option<Known> {
             },
             match is_alone {
                 true => "Check whether the call is needed; a trace of every rank shows which arrives last.",
-                false => {
-                    "Check which rank arrives last at the call, especially the root, and whether all ranks are \
-                     needed in it."
-                }
+                false => "Check which rank arrives last at the call, and whether all ranks are needed in it.",
             },
         ),
         Theme::Locks => (
