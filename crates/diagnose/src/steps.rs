@@ -85,7 +85,7 @@ impl Steps {
                 for phase in first..=last {
                     let range = group.range_of((phase, phase));
                     let own = match &steps {
-                        // A phase after the last step has none.
+                        // Findings take the closest step; a list says nothing of a phase outside of all steps.
                         Some(steps) if overlap(steps.of_program.range(), range) == 0 => continue,
                         Some(steps) => steps.within(range),
                         None => (number, number),

@@ -397,7 +397,10 @@ impl Trace {
         let options = &all_calls;
         let mut phases = self.phases(semantics, options)?;
         let steps = match SegmentsCard::names_iterations(&phases.output, detail) {
-            true => Steps::new(&self.context_trees(semantics, options)?.output),
+            true => {
+                let trees = trees_of(semantics, options);
+                Steps::new(&self.trees_with_phases(trees, &phases.output, options)?)
+            }
             false => Steps::default(),
         };
         if let Some(selection) = &selected {

@@ -52,13 +52,10 @@ impl TreesBesidePhases {
         trace: &Trace,
         options: &Options<'_>,
     ) -> Result<ContextTreesOutput, AskError> {
-        let parts = if trace.holds_samples_alone() { None } else { IterationParts::new(phases) };
-        if let (None, Some(trees)) = (&parts, self.trees) {
-            return Ok(pass.outputs.take(&trees)?);
+        match self.trees {
+            Some(trees) if trace.parts(phases).is_none() => Ok(pass.outputs.take(&trees)?),
+            _ => trace.trees_with_phases(self.question, phases, options),
         }
-        let mut set = AnalysisSet::default();
-        let key = set.add_silent(ContextTrees { parts, ..self.question });
-        Ok(trace.run(&set, options)?.outputs.take(&key)?)
     }
 }
 
@@ -118,6 +115,23 @@ impl Trace {
     fn holds_samples_alone(&self) -> bool {
         let source = self.source();
         self.definitions().location_ids().all(|location| source.is_sampled(location))
+    }
+
+    /// What tells the parts of an iteration apart; `None` if iterations have none.
+    fn parts(&self, phases: &PhasesOutput) -> Option<IterationParts> {
+        if self.holds_samples_alone() { None } else { IterationParts::new(phases) }
+    }
+
+    /// The trees whose loops have the iterations of phases that are known. One pass.
+    pub(crate) fn trees_with_phases(
+        &self,
+        question: ContextTrees,
+        phases: &PhasesOutput,
+        options: &Options<'_>,
+    ) -> Result<ContextTreesOutput, AskError> {
+        let mut set = AnalysisSet::default();
+        let key = set.add_silent(ContextTrees { parts: self.parts(phases), ..question });
+        Ok(self.run(&set, options)?.outputs.take(&key)?)
     }
 
     /// The answer to a question on context trees: one pass, and another one if iterations consist of parts that end in the
