@@ -68,6 +68,14 @@ fn check_finding(of: &str, finding: &Value, run_ns: u64, spent: &Spent, epochs: 
     let limit = if is_everywhere || is_of_device { run_ns } else { spent.most(&paths).0 };
     // Clocks that are no multiple of a nanosecond round each time.
     assert!(gain <= limit + limit / 1000 + 1000, "{of}: gains {gain} ns of {limit} ns: {finding}");
+    assert!(gain == 0 || number(&finding["band_ns"]) < gain, "{of}: less than its noise: {finding}");
+    // Neighbours by number need have nothing in common.
+    let varies = &finding["varies_like"];
+    let are_numbers =
+        varies["axes"].as_array().is_some_and(|axes| axes.iter().any(|it| it["name"] == "process"));
+    for row in varies["rows"].as_array().into_iter().flatten().filter(|_| are_numbers) {
+        assert!(list(&row["shift"]).iter().all(|step| step == 0), "{of}: numbers are shifted: {finding}");
+    }
     let ranks = spent.ranks();
     for rank in list(&finding["ranks"]["list"]) {
         assert!(ranks.contains(&*rank.to_string()), "{of}: no rank {rank}: {finding}");
