@@ -252,15 +252,18 @@ fn resolved(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut missing = Vec::new();
     for folder in path.ancestors() {
-        match folder.canonicalize() {
-            Ok(resolved) => {
-                return Ok(missing.into_iter().rev().fold(resolved, |path, name| path.join(name)));
+        let found = match folder.canonicalize() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                if folder.symlink_metadata().is_err() {
+                    missing.push(folder.file_name().unwrap_or_default());
+                    continue;
+                }
+                // A link to nothing, or another writer has made it in the meantime.
+                folder.canonicalize()
             }
-            Err(error) if error.kind() == ErrorKind::NotFound && folder.symlink_metadata().is_err() => {
-                missing.push(folder.file_name().unwrap_or_default());
-            }
-            Err(error) => return Err(error),
-        }
+            found => found,
+        };
+        return Ok(missing.into_iter().rev().fold(found?, |path, name| path.join(name)));
     }
     Err(io::Error::new(ErrorKind::NotFound, "it is in no folder"))
 }

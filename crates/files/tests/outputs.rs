@@ -208,13 +208,13 @@ fn of_many_writers_one_wins_as_a_whole() {
                 fs::create_dir(&path).unwrap();
             }
             let names: Vec<String> = (0..8).map(|i| format!("writer{i}")).collect();
-            let tries = |name| (0..5).map(|_| written(&path, existing, name).is_ok()).collect::<Vec<_>>();
-            let won: Vec<bool> = std::thread::scope(|scope| {
+            let tries = |name| (0..5).map(|_| written(&path, existing, name)).collect::<Vec<_>>();
+            let results: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = names.iter().map(|name| scope.spawn(move || tries(name))).collect();
                 threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
             });
-            let n_won = won.into_iter().filter(|won| *won).count();
-            assert_eq!(n_won, if existing == Existing::Keep { 1 } else { 40 });
+            let n_won = results.iter().filter(|result| result.is_ok()).count();
+            assert_eq!(n_won, if existing == Existing::Keep { 1 } else { 40 }, "{results:?}");
             let found = texts(&path);
             assert!(names.iter().any(|name| found == archive(name)), "{existing:?} {is_there}: {found:?}");
             assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
