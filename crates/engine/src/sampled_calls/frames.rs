@@ -109,13 +109,15 @@ impl Frames {
     }
 
     /// The innermost frame that can have stayed between two recorded calls, by the order of the code; [`OUTSIDE`] if that is
-    /// not known.
+    /// not known, or if it is the innermost one that both are in: a sample between them may show frames inside of it that
+    /// the second call is in, too.
     pub(super) fn stays(&self, (before, next): &(Call, Call)) -> u32 {
-        let (mut at, mut below) = (self.common(before.caller, next.caller), None);
-        loop {
+        let both = self.common(before.caller, next.caller);
+        let (mut at, mut below) = (both, None);
+        let stays = loop {
             let FrameNode { parent, region, is_loop, .. } = self.get(at);
             if at == OUTSIDE || is_loop {
-                return at;
+                break at;
             }
             let (a, b) = match below {
                 None => (self.parts(at, before), self.parts(at, next)),
@@ -126,10 +128,11 @@ impl Frames {
                 return OUTSIDE;
             }
             if self.code.follows(region, &a, &b) {
-                return at;
+                break at;
             }
             (at, below) = (parent, Some(at));
-        }
+        };
+        if stays == both { OUTSIDE } else { stays }
     }
 
     /// The outer one of two frames of a path; the first if the second is not known.

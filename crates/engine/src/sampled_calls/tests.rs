@@ -276,9 +276,8 @@ fn threads_of_a_team_are_in_the_code_that_forked_it_as_long_as_they_belong_to_it
     assert_eq!(made("+5 s1 |+2 -2 -5"), "+5@1 +1@1 +2@2 -2@3 -1@4 -5@4");
 }
 
-#[test]
-fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
-    // Nodes 1 to 4: main, a loop in it, and two functions that it calls: a send in line 31 of one, the other computes.
+/// Nodes 1 to 4: main, a loop in it, and two functions that it calls: a send in line 31 of one, the other computes.
+fn frames_of_two_functions() -> Frames {
     let node = |parent: u32, depth: u32, region: RegionId, line: u32| FrameNode {
         parent,
         depth,
@@ -286,7 +285,7 @@ fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
         is_loop: depth == 2,
         call_line: Some(line),
     };
-    let frames = Frames {
+    Frames {
         nodes: vec![
             node(0, 0, RegionId(0), 0),
             node(0, 1, MAIN, 0),
@@ -313,7 +312,21 @@ fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
             7,
         ),
         ..frames()
-    };
+    }
+}
+
+#[test]
+fn a_function_that_a_sample_shows_goes_on_at_the_call_in_it() {
+    // A call in one function; a sample shows the other, in which the next call is.
+    assert_eq!(
+        made_with(&frames_of_two_functions(), "+6 |-6 |s0 |+4 -4 w2 s1 w2 s1 |+4 -4").matches("+5@").count(),
+        1
+    );
+}
+
+#[test]
+fn time_without_a_sample_is_spent_as_it_was_between_the_same_two_calls() {
+    let frames = frames_of_two_functions();
     // The first time nothing is known of what is between two sends: it is in the loop. The second time a sample shows the
     // other function; the third time it is taken to run again.
     assert_eq!(
