@@ -210,6 +210,19 @@ fn a_thousand_libraries_are_known() {
 }
 
 #[test]
+fn time_in_the_recorder_is_time_of_what_calls_it() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("free_lock.c", "free_lock", &["-O1"]);
+    let output = shop.run(&program, "run", &["20000000"], 1000);
+    assert!(output.status.success(), "{output:?}");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    let n = sampled.n_through("update");
+    assert!(50 < n, "{n} of {} samples", sampled.paths.len());
+    assert_eq!(sampled.n_through("pthread_mutex_lock"), 0, "the one of the recorder");
+}
+
+#[test]
 fn calls_of_mpi_say_where_they_are_made() {
     for shop in LIBRARIES.into_iter().filter_map(|library| Shop::open(library, "mpicc")) {
         let library = shop.library;

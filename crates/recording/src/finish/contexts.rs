@@ -173,6 +173,18 @@ impl UnifiedContexts {
             if let Some(caller) = node.parent.filter(|_| parent.is_some()) {
                 parent = self.behind_jumps(parent, calls.site(caller, Some(node.frame)), names);
             }
+            let file_name = modules.get(&place.0).map_or("", |path| own_name(path));
+            let is_own = file_name == LIBRARY;
+            // What the recorder calls, the program or a runtime has called in truth.
+            let caller = in_runtime.unwrap_or(parent);
+            if is_own || RUNTIMES.iter().any(|runtime| file_name.starts_with(runtime)) {
+                between.insert(node.id, caller);
+            }
+            if let Some(caller) = caller.filter(|_| is_own) {
+                outer.insert(node.id, Some(caller));
+                pairs.push((u64::from(node.id.0), u64::from(caller)));
+                continue;
+            }
             let mut at = parent.or(root);
             let same = if frames.is_part_of_body { self.body(parent, names) } else { None };
             if let (Some(region), Some(module)) = (same, modules.get(&place.0)) {
@@ -182,18 +194,7 @@ impl UnifiedContexts {
             for &(region, place) in frames.list.iter().skip(usize::from(same.is_some())) {
                 at = self.inside(at, region, place);
             }
-            let file_name = modules.get(&place.0).map_or("", |path| own_name(path));
-            let is_own = file_name == LIBRARY;
-            // What the recorder calls, the program or a runtime has called in truth.
-            let caller = in_runtime.unwrap_or(parent);
-            if is_own || RUNTIMES.iter().any(|runtime| file_name.starts_with(runtime)) {
-                between.insert(node.id, caller);
-            }
-            if is_own {
-                outer.insert(node.id, caller);
-            } else {
-                outer.insert(node.id, at.filter(|_| parent.is_some() || !frames.is_beginning));
-            }
+            outer.insert(node.id, at.filter(|_| !is_own && (parent.is_some() || !frames.is_beginning)));
             // A path that ends with a call is that of a recorded one, to a function of another file.
             let at = self.behind_jumps(at, calls.site(node.id, None), names);
             pairs.extend(at.map(|at| (u64::from(node.id.0), u64::from(at))));

@@ -93,15 +93,19 @@ impl ThreadSampler {
         self.timer
     }
 
-    /// The path of the program that is interrupted.
+    /// The path of the program that is interrupted; in the recorder's own functions, that of their call.
     pub fn interrupted(
         &mut self,
         table: &ModuleTable,
         paths: &ProcessPaths,
         at: Registers,
     ) -> Option<Walked> {
-        let (is_complete, n_new) = self.walk(table, at, false);
+        let is_own = table.is_own(at.instruction);
+        let (is_complete, n_new) = self.walk(table, at, is_own);
         let outer = self.name(table, paths)?;
+        if let Some(path) = outer.filter(|_| is_own) {
+            return Some(Walked { path, n_new, is_complete });
+        }
         let path = paths.intern(outer, table.frame(at.instruction))?;
         Some(Walked { path, n_new: n_new + 1, is_complete })
     }
@@ -118,7 +122,8 @@ impl ThreadSampler {
         self.last.name(|outer, address| paths.intern(outer, table.frame(address.wrapping_sub(1))))
     }
 
-    /// Walks the stack as far as it has changed; whether its end is known, and how many frames are new.
+    /// Walks the stack as far as it has changed; whether its end is known, and how many frames are new. The recorder's are
+    /// not counted: calling contexts do not have them.
     fn walk(&mut self, table: &ModuleTable, at: Registers, skips_own: bool) -> (bool, u32) {
         let stack = at.stack..self.stack.end;
         let mut read = |place: u64| {
@@ -147,11 +152,12 @@ impl ThreadSampler {
                 return (true, n_new);
             };
             address = next;
-            if skips_own && n_new == 0 && table.is_own(return_address) {
+            let is_own = table.is_own(return_address);
+            if skips_own && n_new == 0 && is_own {
                 continue;
             }
             match self.last.step(registers.sp().wrapping_sub(8), return_address) {
-                Walk::Further => n_new += 1,
+                Walk::Further => n_new += u32::from(!is_own),
                 Walk::Known => return (true, n_new),
                 Walk::TooDeep => {
                     self.last.reached_end();
