@@ -232,11 +232,32 @@ static void results(void) {
     SAY("free %d", pthread_mutex_lock(&mutex));
 }
 
+/// Computes and waits in turn, so often that a signal comes between the begin of a wait and the sleep in it; how many of
+/// the waits ended before their time.
+static void computing(void) {
+    int n_interrupted = 0, set = epoll_create1(0);
+    struct epoll_event event;
+    volatile unsigned work = 0;
+    for (int i = 0; i < 4000; i++) {
+        struct timespec soon = {0, 1000};
+        struct timeval as_soon = {0, 1};
+        for (int j = i * 7919 % 20000; j > 0; j--) work += j;
+        switch (i % 4) {
+        case 0: n_interrupted += nanosleep(&soon, NULL) != 0; break;
+        case 1: n_interrupted += select(0, NULL, NULL, NULL, &as_soon) != 0; break;
+        case 2: n_interrupted += poll(NULL, 0, 1) != 0; break;
+        case 3: n_interrupted += epoll_wait(set, &event, 1, 1) != 0; break;
+        }
+    }
+    SAY("interrupted %d", n_interrupted);
+}
+
 int main(int n, char **words) {
     pthread_barrier_init(&barrier, NULL, 2);
     sem_init(&semaphore, 0, 0);
     if (pipe(ends) != 0) return 1;
     if (n == 2 && strcmp(words[1], "results") == 0) results();
+    else if (n == 2 && strcmp(words[1], "computing") == 0) computing();
     else in_turn();
     return 0;
 }

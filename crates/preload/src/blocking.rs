@@ -21,12 +21,17 @@ use std::ffi::c_void;
 type Object = *mut c_void;
 type Time = *const timespec;
 
-/// Waits in `real`.
+/// Waits in `real`, which goes on after a signal.
 pub fn waiting<R>(number: usize, real: impl FnOnce() -> R) -> R {
     let number = |process: &_| thread::slot(process).map(|_| number);
     let begin = || sampling::is_on().then(|| RecordedCall::of(number, true)).flatten();
     let _begun = keeping_errno(begin);
     real()
+}
+
+/// Waits in `real`, which a signal would end.
+fn held<R>(number: usize, real: impl FnOnce() -> R) -> R {
+    waiting(number, || sampling::held_back(real))
 }
 
 /// What an attempt returns if it has got what the caller asks for.
@@ -58,10 +63,10 @@ unsafe fn semaphore_taken(semaphore: Object) -> Option<c_int> {
     keeping_errno(|| taken!(sem_trywait(semaphore)))
 }
 
-/// Functions that wait. After `unless`: what they return without waiting, if they need not; after `if`: whether they may wait
-/// at all.
+/// Functions that wait by `$waits`. After `unless`: what they return without waiting, if they need not; after `if`: whether
+/// they may wait at all.
 macro_rules! blocking {
-    ($result:ty, $missing:expr; $(
+    ($result:ty, $missing:expr, $waits:ident; $(
         $name:ident $number:expr, ($($a:ident: $t:ty),*) $(unless $taken:expr)? $(, if $may_wait:expr)?;
     )*) => {$(
         #[unsafe(no_mangle)]
@@ -75,14 +80,14 @@ macro_rules! blocking {
             $(if !$may_wait {
                 return real();
             })?
-            waiting($number, real)
+            $waits($number, real)
         }
     )*};
 }
 
 use BlockingCall as Call;
 
-blocking! { c_int, libc::ENOSYS;
+blocking! { c_int, libc::ENOSYS, waiting;
     pthread_mutex_lock Call::MutexLock.number(), (mutex: Object) unless unsafe {
         // SAFETY: the caller's object.
         mutex_taken(mutex)
@@ -107,14 +112,22 @@ blocking! { c_int, libc::ENOSYS;
     pthread_join Call::Join.number(), (thread: usize, result: Object);
     pthread_timedjoin_np Call::TimedJoin.number(), (thread: usize, result: Object, until: Time);
     pthread_clockjoin_np Call::ClockJoin.number(), (thread: usize, result: Object, clock: clockid_t, until: Time);
+}
+
+blocking! { c_int, libc::ENOSYS, held;
     clock_nanosleep sleep::NUMBER, (clock: clockid_t, flags: c_int, time: Time, rest: *mut timespec);
 }
 
-blocking! { c_int, missing(-1);
+blocking! { c_int, missing(-1), waiting;
     sem_wait Call::SemaphoreWait.number(), (semaphore: Object) unless unsafe {
         // SAFETY: the caller's object.
         semaphore_taken(semaphore)
     };
+    accept Call::Accept.number(), (socket: c_int, address: Object, length: Object);
+    accept4 Call::Accept.number(), (socket: c_int, address: Object, length: Object, flags: c_int);
+}
+
+blocking! { c_int, missing(-1), held;
     sem_timedwait Call::SemaphoreTimedWait.number(), (semaphore: Object, until: Time);
     sem_clockwait Call::SemaphoreClockWait.number(), (semaphore: Object, clock: clockid_t, until: Time);
     poll Call::Poll.number(), (files: Object, n: usize, timeout_ms: c_int), if timeout_ms != 0;
@@ -131,12 +144,10 @@ blocking! { c_int, missing(-1);
         if timeout_ms != 0;
     epoll_pwait Call::EventWaitSignals.number(),
         (set: c_int, events: Object, n: c_int, timeout_ms: c_int, signals: Object), if timeout_ms != 0;
-    accept Call::Accept.number(), (socket: c_int, address: Object, length: Object);
-    accept4 Call::Accept.number(), (socket: c_int, address: Object, length: Object, flags: c_int);
     usleep sleep::NUMBER, (microseconds: useconds_t);
     nanosleep sleep::NUMBER, (time: Time, rest: *mut timespec);
 }
 
-blocking! { c_uint, seconds;
+blocking! { c_uint, seconds, held;
     sleep sleep::NUMBER, (seconds: c_uint);
 }

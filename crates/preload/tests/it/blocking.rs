@@ -43,3 +43,19 @@ fn functions_that_wait_return_what_they_would() {
         shop.finish(name);
     }
 }
+
+#[test]
+fn samples_end_no_wait_before_its_time() {
+    let Some(shop) = Workshop::open() else { return };
+    let program = shop.compile("blocking.c", "blocking", &["-O1"]);
+    // At this rate, and without the mask, 35 to 52 of the 4,000 waits ended early.
+    let recorded = shop.run(&program, "run", &["computing"], 4000);
+    assert_eq!(String::from_utf8_lossy(&recorded.stdout), "interrupted 0\n");
+    shop.finish("run");
+    let sampled = Sampled::read(&shop.path("run"));
+    assert!(
+        sampled.paths.iter().any(|path| path.iter().any(|(name, _)| name == "computing")),
+        "{:?}",
+        sampled.enters
+    );
+}

@@ -44,6 +44,11 @@ pub fn is_on() -> bool {
     HZ.load(Ordering::Relaxed) != 0
 }
 
+/// Calls a function that is not restarted after a signal: samples would end it before its time.
+pub fn held_back<R>(call: impl FnOnce() -> R) -> R {
+    if SAMPLER.get().is_null() { call() } else { signals::held_back(call) }
+}
+
 /// Begins to take samples in this process, if there are to be any.
 pub fn begin(hz: u32) {
     if hz != 0 && signals::install() {

@@ -6,6 +6,7 @@ use super::timer::{SIGNAL, ThreadTimer};
 use crate::next;
 use crate::next::keeping_errno;
 use std::ffi::{c_int, c_void};
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 
 type Action = *const libc::sigaction;
@@ -75,6 +76,30 @@ extern "C-unwind" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, contex
             std::mem::transmute::<usize, HandlerWithInfo>(handler)(signal, info, context);
         }
     }
+}
+
+/// Calls `call` while this thread gets no signal of samples; one that comes meanwhile comes at the end.
+pub fn held_back<R>(call: impl FnOnce() -> R) -> R {
+    let is_programs = ![libc::SIG_DFL, libc::SIG_IGN].contains(&PROGRAMS_HANDLER.load(Ordering::Relaxed));
+    if is_programs {
+        return call();
+    }
+    // SAFETY: all zero is a valid set.
+    let mut held: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: both point to locals.
+    let is_held = unsafe {
+        libc::sigaddset(&raw mut held, SIGNAL);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const held, &raw mut before) == 0
+            && libc::sigismember(&raw const before, SIGNAL) == 0
+    };
+    let result = call();
+    if is_held {
+        // SAFETY: as above; nothing is wanted back.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const held, ptr::null_mut()) };
+    }
+    result
 }
 
 #[unsafe(no_mangle)]
