@@ -63,6 +63,11 @@ unsafe fn semaphore_taken(semaphore: Object) -> Option<c_int> {
     keeping_errno(|| taken!(sem_trywait(semaphore)))
 }
 
+/// The number of a function that waits for files; for none, it sleeps.
+fn of_files(call: BlockingCall, has_files: bool) -> usize {
+    if has_files { call.number() } else { sleep::NUMBER }
+}
+
 /// Functions that wait by `$waits`. After `unless`: what they return without waiting, if they need not; after `if`: whether
 /// they may wait at all.
 macro_rules! blocking {
@@ -130,15 +135,15 @@ blocking! { c_int, missing(-1), waiting;
 blocking! { c_int, missing(-1), held;
     sem_timedwait Call::SemaphoreTimedWait.number(), (semaphore: Object, until: Time);
     sem_clockwait Call::SemaphoreClockWait.number(), (semaphore: Object, clock: clockid_t, until: Time);
-    poll Call::Poll.number(), (files: Object, n: usize, timeout_ms: c_int), if timeout_ms != 0;
-    __poll_chk Call::Poll.number(), (files: Object, n: usize, timeout_ms: c_int, room: usize), if timeout_ms != 0;
-    ppoll Call::PollSignals.number(), (files: Object, n: usize, timeout: Time, signals: Object);
-    __ppoll_chk Call::PollSignals.number(), (files: Object, n: usize, timeout: Time, signals: Object, room: usize);
-    select Call::Select.number(), (n: c_int, a: Object, b: Object, c: Object, timeout: *mut timeval), if {
+    poll of_files(Call::Poll, n != 0), (files: Object, n: usize, timeout_ms: c_int), if timeout_ms != 0;
+    __poll_chk of_files(Call::Poll, n != 0), (files: Object, n: usize, timeout_ms: c_int, room: usize), if timeout_ms != 0;
+    ppoll of_files(Call::PollSignals, n != 0), (files: Object, n: usize, timeout: Time, signals: Object);
+    __ppoll_chk of_files(Call::PollSignals, n != 0), (files: Object, n: usize, timeout: Time, signals: Object, room: usize);
+    select of_files(Call::Select, n != 0), (n: c_int, a: Object, b: Object, c: Object, timeout: *mut timeval), if {
         // SAFETY: the caller's pointer, which the real function reads, too.
         timeout.is_null() || unsafe { (*timeout).tv_sec != 0 || (*timeout).tv_usec != 0 }
     };
-    pselect Call::SelectSignals.number(),
+    pselect of_files(Call::SelectSignals, n != 0),
         (n: c_int, a: Object, b: Object, c: Object, timeout: Time, signals: Object);
     epoll_wait Call::EventWait.number(), (set: c_int, events: Object, n: c_int, timeout_ms: c_int),
         if timeout_ms != 0;
