@@ -278,7 +278,9 @@ impl RecordArgs {
         }
         if 0 < finished.n_left_out && !self.quiet {
             let processes = units::counted(finished.n_left_out as u64, "process", "processes");
-            say(&format!("{processes} without MPI left out"));
+            let is_mpi = finished.archives.iter().any(|archive| archive.is_mpi);
+            let why = if is_mpi { "without MPI" } else { "that only start others" };
+            say(&format!("{processes} {why} left out"));
         }
     }
 }

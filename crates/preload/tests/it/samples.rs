@@ -3,8 +3,9 @@
 use crate::sampled::{Sampled, Workshop, shadowed};
 use crate::shop::{LIBRARIES, N_RANKS, Recorded, Shop, check_with_reference_tool};
 use ouzel_recording::launch::Choices;
-use ouzel_testkit::workspace_root;
+use ouzel_testkit::{has_programs, workspace_root};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Samples that a share is made of, at least. A timer that is no counter of the kernel gives 250 a second.
 const N_LEAST: usize = 200;
@@ -308,4 +309,31 @@ fn what_stayed_is_bounded_from_above() {
     // Calls end between most samples, and the stack shows it of many: of a half where samples come at their rate, of
     // fewer where some come right after each other.
     assert!(50 < pairs.len() && pairs.len() / 50 < n_bounded, "{n_bounded} of {}", pairs.len());
+}
+
+/// What a script starts around the program is no process of the recording; a short process of the same program is one.
+#[test]
+fn helpers_of_a_script_are_left_out() {
+    let Some(shop) = Workshop::open() else { return };
+    if !has_programs(&["bash", "readlink", "sleep"]) {
+        return;
+    }
+    for (script, n_processes, note) in [
+        ("readlink /; readlink /; basename /a; sleep 5", 1, Some("together: basename (1), readlink (2)")),
+        ("sleep 0.01; sleep 3", 2, None),
+        // Too much to be of no account.
+        ("readlink /; sleep 0.01", 2, None),
+        ("readlink /", 1, None),
+    ] {
+        let name = format!("run{}", script.len());
+        let output = shop.run(Path::new("bash"), &name, &["-c", &format!("{script}; :")], 200);
+        assert!(output.status.success(), "{output:?}");
+        let finished = shop.finish(&name);
+        let archive = &finished.archives[0];
+        assert_eq!(archive.n_processes, n_processes, "{script}: {:?}", archive.notices);
+        let said = archive.notices.iter().find(|it| it.message.contains("left out"));
+        let is_as_said =
+            said.is_some_and(|it| note.is_some_and(|note| it.message.ends_with(note) && !it.is_loss));
+        assert_eq!(is_as_said, note.is_some(), "{script}: {said:?}");
+    }
 }

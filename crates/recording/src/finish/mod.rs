@@ -245,10 +245,28 @@ fn runs(pieces: Vec<Piece>) -> Vec<Vec<Piece>> {
         && !processes.iter().all(Piece::only_starts_others)
     {
         processes.retain(|piece| !piece.only_starts_others());
+        leave_out_helpers(processes);
     }
     let mut runs: Vec<Vec<Piece>> = worlds.into_values().flat_map(one_for_each_rank).collect();
     runs.sort_by_key(|run| run.iter().filter_map(Piece::first_ns).min());
     runs
+}
+
+/// Marks what scripts start around the program that matters, such as `readlink`: programs other than that of the longest
+/// process, each shorter than a hundredth of it, and together at most a hundredth of the time of all processes. What was
+/// killed or lost something stays.
+fn leave_out_helpers(processes: &mut [Piece]) {
+    const PART: u64 = 100;
+    let Some(longest) = processes.iter().max_by_key(|piece| piece.length_ns()) else { return };
+    let (program, longest_ns) = (longest.program.clone(), longest.length_ns());
+    let all_ns: u64 = processes.iter().map(Piece::length_ns).sum();
+    let is_helper = |piece: &Piece| {
+        piece.program != program && piece.length_ns() < longest_ns / PART && piece.ended_by_itself()
+    };
+    let helpers_ns: u64 = processes.iter().filter(|piece| is_helper(piece)).map(Piece::length_ns).sum();
+    if helpers_ns <= all_ns / PART {
+        processes.iter_mut().for_each(|piece| piece.is_left_out |= is_helper(piece));
+    }
 }
 
 /// Ranks that are there twice are of several runs of the same name.

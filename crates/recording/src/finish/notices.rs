@@ -9,7 +9,7 @@ use crate::counters;
 use crate::io::is_of_others;
 use crate::journal::Entry;
 use ouzel_otf2::remark::Remark;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The signal of a program that writes to a pipe whose reader is gone, as in `yes | head`. Linux has one number for all
 /// processors.
@@ -264,6 +264,28 @@ pub(super) fn of_ranks(pieces: &[Piece], left_out: &[Piece]) -> Vec<Remark> {
     let left_out = listed(&unwanted, "left out, as --ranks says");
     let left_out = left_out.map(|message| Remark { is_loss: false, message });
     left_out.into_iter().chain(listed(&absent, "left no events").map(loss)).collect()
+}
+
+/// Programs around the one that matters.
+pub(super) fn of_helpers(left_out: &[Piece]) -> Option<Remark> {
+    const N_NAMED: usize = 5;
+    let helpers: Vec<&Piece> = left_out.iter().filter(|piece| piece.rank.is_none()).collect();
+    let mut n_of: BTreeMap<&str, usize> = BTreeMap::new();
+    helpers.iter().for_each(|piece| *n_of.entry(piece.program_name()).or_default() += 1);
+    let named = n_of.iter().take(N_NAMED).map(|(name, n)| format!("{name} ({n})")).collect::<Vec<_>>();
+    let more = if N_NAMED < n_of.len() { ", …" } else { "" };
+    let (processes, are) = if helpers.len() == 1 { ("process", "is") } else { ("processes", "are") };
+    let total_us = helpers.iter().map(|piece| piece.length_ns()).sum::<u64>() / 1_000;
+    (!helpers.is_empty()).then(|| Remark {
+        is_loss: false,
+        message: format!(
+            "{} short helper {processes} {are} left out, {}.{} ms together: {}{more}",
+            helpers.len(),
+            total_us / 1_000,
+            total_us / 100 % 10,
+            named.join(", ")
+        ),
+    })
 }
 
 /// What the window of a recording leaves out.

@@ -121,6 +121,17 @@ impl Piece {
         self.threads.iter().map(|thread| thread.slot.last_ns).max()
     }
 
+    /// From its first event to its last.
+    pub fn length_ns(&self) -> u64 {
+        self.last_ns().zip(self.first_ns()).map_or(0, |(last_ns, first_ns)| last_ns.saturating_sub(first_ns))
+    }
+
+    /// Whether it came to its end, and everything up to there is recorded.
+    pub fn ended_by_itself(&self) -> bool {
+        self.end.as_ref().is_some_and(|(_, how)| how != "abort")
+            && !self.entries.iter().any(|entry| matches!(entry, Entry::Lost { .. }))
+    }
+
     /// Whether it is a shell or the like, or was replaced by another program before it did anything.
     pub fn only_starts_others(&self) -> bool {
         const STARTERS: [&str; 8] = ["bash", "dash", "env", "nice", "numactl", "sh", "taskset", "timeout"];
