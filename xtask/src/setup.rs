@@ -143,7 +143,7 @@ pub fn install_scipy(root: &Path) -> Result<PathBuf> {
 /// # Errors
 /// The reason, if it is not there and cannot be installed.
 pub fn install_dist_tools(root: &Path) -> Result<PathBuf> {
-    let packages = ["ziglang>=0.13,<0.17", "cargo-zigbuild>=0.20,<1", "maturin>=1.9,<2"];
+    let packages = ["ziglang>=0.13,<0.17", "cargo-zigbuild>=0.20,<1", "maturin>=1.16,<2"];
     let python = install_peer(root, "dist", "ziglang, maturin", &packages)?;
     Ok(python.parent().context("an interpreter is in a folder")?.to_owned())
 }

@@ -4,7 +4,7 @@
 //! with glibc's own static library. Recorder and Python module are loaded into programs of the system, so they are
 //! linked dynamically, with Zig against a glibc as old as the oldest that the Rust compiler supports.
 
-use super::{archive, must, symbols};
+use super::{archive, must, sbom, symbols};
 use crate::runner::{answers, output};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
@@ -203,6 +203,9 @@ impl Build {
         if made.exists() {
             fs::remove_dir_all(&made)?;
         }
+        let bill = self.folder.join(sbom::NAME);
+        fs::write(&bill, sbom::text(&self.root)?)?;
+        maturin.arg("--sbom-include").arg(&bill);
         maturin.args(["--target", target, "--compatibility", systems, "--out"]).arg(&made);
         must(&mut maturin)?;
         let wheel = fs::read_dir(&made)?.next().context("maturin made no wheel")??.path();

@@ -5,6 +5,9 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// Its file in what is handed on.
+pub const NAME: &str = "sbom.cdx.json";
+
 /// As JSON, with crates by name and version.
 pub fn text(root: &Path) -> Result<String> {
     let (packages, _) = Packages::at_hand(root)?;

@@ -37,7 +37,7 @@ pub fn fill(build: &Build, version: &str, binary: &Binary, recorder: &Path, here
     }
     let licenses = output(Command::new(here).args(["licenses", "--texts"]))?;
     write(&folder.join(DOC).join("THIRD-PARTY"), &licenses)?;
-    write(&folder.join(DOC).join("sbom.cdx.json"), &sbom::text(root)?)?;
+    write(&folder.join(DOC).join(sbom::NAME), &sbom::text(root)?)?;
     Ok(folder)
 }
 
