@@ -230,7 +230,11 @@ impl Definitions {
 
     fn entries(&self, kind: RefKind, id: u64) -> &[DefinitionEntry] {
         let table = &self.tables[kind as usize];
-        let start = table.partition_point(|entry| entry.id < id);
+        // Most tables count from 0, without gaps and twins.
+        let start = match usize::try_from(id).ok().and_then(|at| Some((at, table.get(..=at)?))) {
+            Some((at, [.., before, found])) if before.id < id && found.id == id => at,
+            _ => table.partition_point(|entry| entry.id < id),
+        };
         let n = table[start..].partition_point(|entry| entry.id == id);
         &table[start..start + n]
     }

@@ -94,7 +94,13 @@ impl Otf2Source {
     }
 
     fn of(archive: Archive) -> Self {
-        let (records, found) = archive.read_global_definitions();
+        // Of 100,000 locations, listing their files takes as long as the definitions.
+        let (records, found) = std::thread::scope(|scope| {
+            let list = || archive.locations_on_disk();
+            // Without a thread, the definitions wait for the list.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, list);
+            archive.read_global_definitions()
+        });
         let mut collected = collect::Collected::default();
         collected.is_incomplete = found.iter().any(notices::loses_definitions);
         for definition in records.records() {

@@ -1,6 +1,7 @@
 //! Which files an archive consists of, from whatever path a user gives.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use ouzel_files::Candidate;
@@ -116,18 +117,33 @@ impl Files {
         self.events_dir().join(format!("{location}.{ending}"))
     }
 
-    /// The locations that have a file with this ending, sorted.
-    pub fn locations(&self, candidate: &Candidate, ending: &str) -> Vec<u64> {
-        let id = |name: &OsString| {
-            let digits = name.to_str()?.strip_suffix(ending)?.strip_suffix('.')?;
+    /// Lists the folder of the locations' files.
+    pub fn locations(&self) -> Located {
+        let id = |name: &OsStr, ending| {
+            let digits = name.to_str()?.strip_suffix(ending)?;
             // As the library writes it: no sign, no leading zero.
             let is_plain = digits == "0" || digits.starts_with(|digit: char| ('1'..='9').contains(&digit));
             digits.parse().ok().filter(|_: &u64| is_plain)
         };
-        let mut locations: Vec<u64> = candidate.names(&self.events_dir()).iter().filter_map(id).collect();
-        locations.sort_unstable();
-        locations
+        let mut located = Located::default();
+        for entry in fs::read_dir(self.events_dir()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            located.events.extend(id(&name, ".evt"));
+            located.definitions.extend(id(&name, ".def"));
+        }
+        located.events.sort_unstable();
+        located.definitions.sort_unstable();
+        located
     }
+}
+
+/// The locations that have files, sorted.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Located {
+    /// Those with events.
+    pub events: Vec<u64>,
+    /// Those with local definitions.
+    pub definitions: Vec<u64>,
 }
 
 fn parent(path: &Path) -> PathBuf {

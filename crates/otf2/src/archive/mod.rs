@@ -1,7 +1,7 @@
 //! An archive as a whole: its files, and readers for each of them.
 //!
-//! Opening reads the anchor and lists directories, nothing more. Law: what can
-//! be known without a file is known without it; what is lost comes as a
+//! Opening reads the anchor and finds names, nothing more; the folder of the locations' files is listed when that is asked
+//! for. Law: what can be known without a file is known without it; what is lost comes as a
 //! [`Notice`]. Errors are left for what cannot be opened at all.
 //! There are no threads here; readers of different locations, or of different chunks of
 //! one, are independent and may run anywhere.
@@ -12,8 +12,9 @@ mod rebuild;
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use find::Files;
+use find::{Files, Located};
 use ouzel_files::{Candidate, input};
 use rebuild::rebuild_anchor;
 
@@ -53,11 +54,28 @@ pub struct Archive {
     files: Files,
     anchor: Anchor,
     anchor_is_rebuilt: bool,
+    /// Once asked: a folder of 100,000 locations takes as long as their definitions.
+    on_disk: OnceLock<OnDisk>,
+    notices: Vec<Notice>,
+}
+
+/// The locations that have files.
+#[derive(Debug, Clone)]
+struct OnDisk {
     /// Sorted.
     locations: Vec<u64>,
     /// Whether any location has a file of local definitions.
     has_local_definitions: bool,
-    notices: Vec<Notice>,
+}
+
+impl From<Located> for OnDisk {
+    fn from(Located { mut events, definitions }: Located) -> OnDisk {
+        let has_local_definitions = !definitions.is_empty();
+        events.extend(definitions);
+        events.sort_unstable();
+        events.dedup();
+        OnDisk { locations: events, has_local_definitions }
+    }
 }
 
 /// Where an archive has its anchor, definitions and markers, and the folder of its locations' files, whether or not
@@ -105,26 +123,29 @@ impl Archive {
         let name = anchor_path.display().to_string();
         let read = read_anchor(&anchor_path, &name);
         let mut notices = Vec::new();
+        let on_disk = OnceLock::new();
         let (anchor, anchor_is_rebuilt) = match read {
             Ok(anchor) => (anchor, false),
             Err(error) if is_refusal(&error.kind) => return Err(error),
             Err(error) => {
-                if !files.definitions().is_file() && files.locations(candidate, "evt").is_empty() {
+                let located = files.locations();
+                if !files.definitions().is_file() && located.events.is_empty() {
                     return Err(error);
                 }
                 let missing =
                     matches!(&error.kind, ReadErrorKind::Io(io) if io.kind() == io::ErrorKind::NotFound);
                 let text = if missing { String::new() } else { error.kind.to_string() };
                 notices.push(Notice::new(&name, error.offset, NoticeKind::AnchorRebuilt { error: text }));
-                (rebuild_anchor(&files, &files.locations(candidate, "evt")), true)
+                let anchor = rebuild_anchor(&files, &located.events);
+                let _ = on_disk.set(located.into());
+                (anchor, true)
             }
         };
-        let mut locations = files.locations(candidate, "def");
-        let has_local_definitions = !locations.is_empty();
-        locations.extend(files.locations(candidate, "evt"));
-        locations.sort_unstable();
-        locations.dedup();
-        Ok(Archive { files, anchor, anchor_is_rebuilt, locations, has_local_definitions, notices })
+        Ok(Archive { files, anchor, anchor_is_rebuilt, on_disk, notices })
+    }
+
+    fn on_disk(&self) -> &OnDisk {
+        self.on_disk.get_or_init(|| self.files.locations().into())
     }
 
     /// What the anchor says, or would say.
@@ -152,9 +173,9 @@ impl Archive {
         &self.notices
     }
 
-    /// The locations that have an event file or a local definition file, sorted.
+    /// The locations that have an event file or a local definition file, sorted. The first call lists their folder.
     pub fn locations_on_disk(&self) -> &[u64] {
-        &self.locations
+        &self.on_disk().locations
     }
 
     /// Reads the global definitions, as far as they are good.
@@ -182,7 +203,7 @@ impl Archive {
         if !self.anchor_is_rebuilt && claimed != found + n_unknown {
             notices.push(Notice::new(&name, 0, NoticeKind::DefinitionCount { claimed, found }));
         }
-        let made_up = definitions.add_undefined_locations(&self.locations);
+        let made_up = definitions.add_undefined_locations(self.locations_on_disk());
         if let Some(&first) = made_up.first() {
             let kind = NoticeKind::UndefinedLocations { n: made_up.len() as u64, first };
             notices.push(Notice::new(&name, 0, kind));
@@ -208,7 +229,7 @@ impl Archive {
                 if io.kind() == io::ErrorKind::NotFound =>
             {
                 let missing = NoticeKind::NoLocalDefinitions { location };
-                let missing = self.has_local_definitions.then(|| Notice::new(&file, 0, missing));
+                let missing = self.on_disk().has_local_definitions.then(|| Notice::new(&file, 0, missing));
                 (LocalDefinitions::default(), missing.into_iter().collect())
             }
             Err(error) => (LocalDefinitions::default(), vec![Notice::damaged(&error, 0)]),
