@@ -168,7 +168,7 @@ function metaOf(truth, trace) {
   const n_levels = Math.max(1, Math.ceil(Math.log2(end / bin0 / 256)) + 1);
   const locations = truth.info.locations.map((l) => ({ id: l.location, rank: l.rank, name: l.name, kind: l.kind === "accelerator_stream" ? "stream" : l.kind === "metric" ? "metric" : "thread", parent_row: null }));
   return {
-    version: "test", name: trace.split("/").slice(-2).join("/"), format: truth.info.format, fingerprint: "test", time_ns: [0, end], n_locations: locations.length, locations,
+    version: "test", name: trace.split("/").slice(-2).join("/"), format: truth.info.format, time_ns: [0, end], n_locations: locations.length, locations,
     regions: truth.regions, categories: CATEGORIES, tiles: { bins: 256, rows: 64, n_levels, bin0_ns: bin0 }, abilities: { exact: true, profile_only: truth.info.profile_only === true }, runs: [trace],
   };
 }

@@ -91,6 +91,8 @@ pub struct Trace {
     format: Format,
     source: Box<dyn TraceSource>,
     fingerprint: OnceLock<workers::Fingerprint>,
+    /// The same without the bytes of events.
+    of_definitions: OnceLock<workers::Fingerprint>,
     /// The fingerprint before its clocks were repaired, if they were.
     recorded: Option<workers::Fingerprint>,
     /// How they were repaired, one after the other.
@@ -159,8 +161,9 @@ impl Found {
     /// If there is none, or none that can be read.
     pub fn trace(&mut self) -> Result<Trace, OpenError> {
         let (format, source) = self.inner.trace()?;
-        let (path, fingerprint) = (self.path().to_owned(), OnceLock::new());
-        Ok(Trace { path, format, source, fingerprint, recorded: None, repairs: Vec::new() })
+        let path = self.path().to_owned();
+        let (fingerprint, of_definitions) = (OnceLock::new(), OnceLock::new());
+        Ok(Trace { path, format, source, fingerprint, of_definitions, recorded: None, repairs: Vec::new() })
     }
 
     /// Opens the profile.

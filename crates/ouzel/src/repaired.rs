@@ -80,7 +80,8 @@ impl Trace {
         let Trace { path, format, source, recorded, mut repairs, .. } = self;
         repairs.push(Arc::clone(&repair));
         let source = Box::new(Repaired { inner: source, notices, repair });
-        Trace { path, format, source, fingerprint, recorded: recorded.or(Some(before)), repairs }
+        let (of_definitions, recorded) = (OnceLock::new(), recorded.or(Some(before)));
+        Trace { path, format, source, fingerprint, of_definitions, recorded, repairs }
     }
 }
 

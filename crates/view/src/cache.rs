@@ -14,6 +14,7 @@
 //! A file gets its name when it is complete; the user alone can read it. Nothing is written beside the trace, unless
 //! its folder is the one that was named.
 
+use crate::file_times::FileTimes;
 use crate::fine::FineFile;
 use crate::private;
 use crate::store::{Saved, TileStore};
@@ -22,10 +23,10 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
@@ -36,31 +37,59 @@ const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
 const MAX_INDEX_BYTES: u64 = 1 << 28;
 /// The same, unpacked.
 const MAX_UNPACKED_BYTES: u64 = 1 << 30;
-/// Files whose times are looked at: more than any trace has.
-const MAX_FILES: usize = 1 << 20;
 
 /// A folder of such files.
 #[derive(Debug, Clone)]
-pub(crate) struct TileCache {
+pub struct TileCache {
     folder: PathBuf,
+    /// By the path of the trace.
+    times: BTreeMap<PathBuf, FileTimes>,
 }
 
 impl TileCache {
+    /// In this folder. It is made when the viewer starts.
+    pub fn at(folder: &Path) -> Self {
+        TileCache { folder: folder.to_owned(), times: BTreeMap::new() }
+    }
+
+    /// A trace at `path` will be opened: asks for the times of its files meanwhile, on a thread. Of 100,000 locations, that
+    /// takes as long as opening them.
+    pub fn expect(&mut self, path: &Path) {
+        self.times.entry(path.to_owned()).or_insert_with(|| FileTimes::ask(path));
+    }
+
     /// Makes the folder, for the user alone.
     ///
     /// # Errors
     /// If it cannot be made, or others can enter it.
-    pub fn in_folder(folder: &Path) -> io::Result<Self> {
-        private::folder(folder)?;
-        Ok(TileCache { folder: folder.to_owned() })
+    pub(crate) fn make_folder(&self) -> io::Result<()> {
+        private::folder(&self.folder)
     }
 
     fn file(&self, trace: &Trace) -> PathBuf {
-        self.folder.join(format!("{}.tiles", trace.fingerprint()))
+        self.folder.join(format!("{}.tiles", trace.fingerprint_of_definitions()))
+    }
+
+    /// Names, lengths and times of the files at the path of a trace while it was opened.
+    fn times(&self, trace: &Trace) -> io::Result<u128> {
+        let asked = self.times.get(trace.path());
+        asked.map_or_else(|| FileTimes::ask(trace.path()).hash(), FileTimes::hash)
+    }
+
+    /// What distinguishes the tiles of a trace from all others, and from those of its files before a change: versions,
+    /// definitions, and the times of its files.
+    fn key(&self, trace: &Trace) -> io::Result<u128> {
+        let times = self.times(trace)?;
+        let mut hash = XxHash3_128::new();
+        hash.write(&VERSION.to_le_bytes());
+        hash.write(env!("CARGO_PKG_VERSION").as_bytes());
+        hash.write(trace.fingerprint_of_definitions().to_string().as_bytes());
+        hash.write(&times.to_le_bytes());
+        Ok(hash.finish_128())
     }
 
     /// The tiles of a trace, if they are there and whole, and the file of the fine ones.
-    pub fn load(&self, trace: &Trace) -> Option<(Saved, FineFile)> {
+    pub(crate) fn load(&self, trace: &Trace) -> Option<(Saved, FineFile)> {
         let path = self.file(trace);
         let mut file = ouzel_files::input::open(&path).ok()?;
         let mut header = [0; HEADER_BYTES as usize];
@@ -68,14 +97,9 @@ impl TileCache {
         if header[..8] != MAGIC {
             return None;
         }
-        // Of 100,000 locations, asking for the times of the files takes as long as the index.
-        let (index, key) = std::thread::scope(|scope| {
-            let key = scope.spawn(|| key(trace).ok());
-            (Index::read(&mut file, &header), key.join().ok().flatten())
-        });
-        let Index { saved, place, n_bytes } = index?;
-        let is_of_trace = key?.to_le_bytes() == header[8..24];
+        let Index { saved, place, n_bytes } = Index::read(&mut file, &header)?;
         let fine = FineFile::kept(file, place + n_bytes, path);
+        let is_of_trace = self.key(trace).ok()?.to_le_bytes() == header[8..24];
         (is_of_trace && saved.is_sound(trace.definitions(), place)).then_some((saved, fine))
     }
 
@@ -83,7 +107,7 @@ impl TileCache {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn begin(&self, trace: &Trace) -> io::Result<(Unfinished, FineFile)> {
+    pub(crate) fn begin(&self, trace: &Trace) -> io::Result<(Unfinished, FineFile)> {
         let (unfinished, mut file) = Unfinished::file_beside(&self.file(trace))?;
         of_the_user_alone(&file)?;
         file.write_all(&[0; HEADER_BYTES as usize])?;
@@ -93,15 +117,23 @@ impl TileCache {
     /// Keeps the tiles of a trace in the file that was begun for it.
     ///
     /// # Errors
-    /// If the file cannot be written: the disk may be full.
-    pub fn keep(&self, trace: &Trace, store: &TileStore, mut unfinished: Unfinished) -> io::Result<()> {
+    /// If the file cannot be written, as the disk may be full, or the trace changed meanwhile.
+    pub(crate) fn keep(
+        &self,
+        trace: &Trace,
+        store: &TileStore,
+        mut unfinished: Unfinished,
+    ) -> io::Result<()> {
         // There was no room for it.
         let Some(fine) = store.fine() else { return Ok(()) };
+        if FileTimes::ask(trace.path()).hash()? != self.times(trace)? {
+            return Err(io::Error::other("files of the trace changed while it was read"));
+        }
         // Numbers come one by one.
         let packed = BufWriter::with_capacity(1 << 16, GzEncoder::new(Vec::new(), Compression::fast()));
         let index = store.save(packed)?.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         let place = fine.append_bytes(&index)?;
-        let (key, checksum) = (key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
+        let (key, checksum) = (self.key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
         fine.begin_with(&[&MAGIC[..], &key, &checksum, &place.to_le_bytes()].concat())?;
         unfinished.become_at(&self.file(trace), Existing::Replace)
     }
@@ -142,78 +174,6 @@ fn of_the_user_alone(_: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// What distinguishes the tiles of a trace from all others, and from those of its files before a change: versions, the
-/// fingerprint, and names, lengths and times of the files at its path.
-fn key(trace: &Trace) -> io::Result<u128> {
-    let mut hash = XxHash3_128::new();
-    hash.write(&VERSION.to_le_bytes());
-    hash.write(env!("CARGO_PKG_VERSION").as_bytes());
-    hash.write(trace.fingerprint().to_string().as_bytes());
-    hash.write(&of_files(trace.path())?.to_le_bytes());
-    Ok(hash.finish_128())
-}
-
-/// The files at the path of a trace; of a file or a stem, everything in its folder whose name begins like it. The sum
-/// of a hash of each, as a folder lists 100,000 of them in any order.
-fn of_files(path: &Path) -> io::Result<u128> {
-    let (folder, stem) = if path.is_dir() {
-        (path, &[][..])
-    } else {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        (folder, path.file_stem().unwrap_or_default().as_encoded_bytes())
-    };
-    let mut entries = entries_in(folder)?;
-    entries.retain(|entry| entry.file_name().as_encoded_bytes().starts_with(stem));
-    let mut pending = vec![(0, entries)];
-    let (mut sum, mut n_files) = (0_u128, 0);
-    while let Some((within, entries)) = pending.pop() {
-        n_files += entries.len();
-        if MAX_FILES < n_files {
-            return Err(io::Error::other("the trace has too many files to tell whether it changed"));
-        }
-        // Asking the system for so many files takes longer than everything else at a start.
-        let half = if entries.len() < 1000 { entries.len() } else { entries.len() / 2 };
-        let (first, second) = entries.split_at(half);
-        let (first, second) = std::thread::scope(|scope| {
-            let second = scope.spawn(|| of_entries(within, second));
-            (of_entries(within, first), second.join())
-        });
-        let second = second.unwrap_or_else(|_| Err(io::Error::other("the files cannot be listed")));
-        for (hash, folders) in [first?, second?] {
-            sum = sum.wrapping_add(hash);
-            for (within, folder) in folders {
-                pending.push((within, entries_in(&folder)?));
-            }
-        }
-    }
-    Ok(sum)
-}
-
-/// The sum of the hashes of files in a folder, which has the hash `within`, and the folders among them.
-fn of_entries(within: u128, entries: &[fs::DirEntry]) -> io::Result<(u128, Vec<(u128, PathBuf)>)> {
-    let (mut sum, mut folders) = (0_u128, Vec::new());
-    for entry in entries {
-        let (name, kind) = (entry.file_name(), entry.file_type()?);
-        // Of what a link leads to, not of the link.
-        let known = if kind.is_symlink() { fs::metadata(entry.path())? } else { entry.metadata()? };
-        let mut hash = XxHash3_128::with_seed(within as u64);
-        hash.write(name.as_encoded_bytes());
-        if known.is_dir() {
-            folders.push((hash.finish_128(), entry.path()));
-        } else if Path::new(&name).extension().is_none_or(|ending| ending != "tiles") {
-            let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-            hash.write(&known.len().to_le_bytes());
-            hash.write(&changed.as_nanos().to_le_bytes());
-            sum = sum.wrapping_add(hash.finish_128());
-        }
-    }
-    Ok((sum, folders))
-}
-
-fn entries_in(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
-    fs::read_dir(folder)?.collect()
-}
-
 fn checksum(index: &[u8], place: u64) -> u128 {
     let mut hash = XxHash3_128::new();
     hash.write(index);
@@ -230,9 +190,10 @@ mod tests {
     use crate::store::{TILE_HEADER_BYTES, Wanted};
     use ouzel::model::{Filter, LocationId};
     use std::sync::Arc;
+    use std::time::{Duration, UNIX_EPOCH};
 
     fn names_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
-        Ok(entries_in(folder)?.iter().map(fs::DirEntry::path).collect())
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
     }
 
     fn copied(from: &Path, to: &Path) {
@@ -280,7 +241,8 @@ mod tests {
         let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
         copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
         let trace = ouzel::open(&run).unwrap();
-        let cache = TileCache::in_folder(&folder).unwrap();
+        let cache = TileCache::at(&folder);
+        cache.make_folder().unwrap();
         assert!(cache.load(&trace).is_none());
         let (unfinished, fine) = cache.begin(&trace).unwrap();
         let made = store(&trace);
@@ -354,6 +316,22 @@ mod tests {
         let file = File::options().write(true).open(events).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
         assert!(cache.load(&trace).is_none());
+        // One that was written while the tiles were made may have given them a mixture.
+        let mut before = TileCache::at(&folder);
+        before.expect(trace.path());
+        before.key(&trace).unwrap();
+        let keep = || {
+            let (unfinished, fine) = before.begin(&trace).unwrap();
+            let made = store(&trace);
+            made.keep_fine_in(fine);
+            assert!(make_tiles(&trace, &made, &Filter::default()));
+            before.keep(&trace, &made, unfinished)
+        };
+        keep().unwrap();
+        assert!(before.load(&trace).is_some());
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
+        let error = keep().unwrap_err();
+        assert!(error.to_string().contains("changed while it was read"), "{error}");
     }
 
     #[cfg(unix)]
@@ -362,7 +340,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let scratch = tempfile::tempdir().unwrap();
         fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let error = TileCache::in_folder(scratch.path()).unwrap_err();
+        let error = TileCache::at(scratch.path()).make_folder().unwrap_err();
         assert!(error.to_string().contains("others can enter"), "{error}");
     }
 }

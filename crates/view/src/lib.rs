@@ -14,6 +14,7 @@ mod assets;
 mod cache;
 mod exact;
 mod file;
+mod file_times;
 mod fine;
 mod inner;
 mod kept;
@@ -27,6 +28,7 @@ mod run;
 mod server;
 mod store;
 
+pub use cache::TileCache;
 pub use file::{FileError, ViewFile, view_file};
 pub use inner::InnerTimeline;
 pub use run::{Answers, Ask, AskedPart, Refusal, Run};
@@ -45,8 +47,8 @@ pub fn serve(
     settings: &Settings,
     tell: impl FnOnce(&[String]),
 ) -> std::io::Result<()> {
-    let cache = settings.cache.as_deref().map(cache::TileCache::in_folder).transpose()?;
+    settings.cache.iter().try_for_each(TileCache::make_folder)?;
     let routes = routes::Routes::new(runs, answers);
-    routes.begin_passes(cache)?;
+    routes.begin_passes(settings.cache.clone())?;
     server::serve(routes, settings, tell)
 }

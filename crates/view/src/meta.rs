@@ -74,11 +74,16 @@ impl Rows {
 
     /// For each row the first of its rank, if that is another one.
     fn parents(&self, definitions: &Definitions) -> Vec<Option<usize>> {
-        let mut first = BTreeMap::new();
+        let mut of_groups = vec![None; definitions.location_groups.len()];
+        // Rows are sorted by rank.
+        let (mut last, mut of_last) = (None, 0);
         let parent = |(row, &id): (usize, &LocationId)| {
             let location = definitions.location(id);
-            let key = location.rank.map_or((None, Some(location.group)), |rank| (Some(rank), None));
-            let first = *first.entry(key).or_insert(row);
+            if location.rank.is_some() && last != location.rank {
+                (last, of_last) = (location.rank, row);
+            }
+            let of_group = &mut of_groups[location.group.index()];
+            let first = if location.rank.is_some() { of_last } else { *of_group.get_or_insert(row) };
             (first != row).then_some(first)
         };
         self.locations.iter().enumerate().map(parent).collect()
@@ -226,7 +231,6 @@ pub(crate) fn meta(run: &Run, all: &[Run], rows: &Rows, end_ns: u64, tiles: &Val
             let definitions = profile.definitions();
             json!({
                 "format": profile.format().as_str(),
-                "fingerprint": format!("{:032x}", profile.fingerprint()),
                 "n_locations": definitions.locations.len(),
                 "locations": {"id": [], "rank": [], "name": [], "kind": [], "parent_row": []},
                 "regions": [],
@@ -265,7 +269,6 @@ fn of_trace(trace: &ouzel::Trace, rows: &Rows) -> Value {
     let n_events = declared.fold(0, u64::saturating_add);
     json!({
         "format": trace.format().as_str(),
-        "fingerprint": trace.fingerprint().to_string(),
         "n_locations": definitions.locations.len(),
         "n_events": n_events,
         "locations": locations(definitions, rows),

@@ -39,7 +39,6 @@ export interface Meta {
   version: string;
   name: string;
   format: string;
-  fingerprint: string;
   time_ns: [Ns, Ns];
   n_locations: number;
   /** As far as the trace declares them. */

@@ -44,6 +44,14 @@ impl Trace {
         })
     }
 
+    /// The same without the bytes of events, which may take a look at 100,000 files.
+    pub fn fingerprint_of_definitions(&self) -> Fingerprint {
+        *self.of_definitions.get_or_init(|| {
+            let recorded = Fingerprint::of(&(self.format.as_str(), self.definitions()));
+            self.repairs.iter().fold(recorded, |fingerprint, repair| fingerprint.on_clocks(repair))
+        })
+    }
+
     /// Of each location the bytes of its events. Two threads ask for them: each may be a file.
     fn bytes_of_locations(&self) -> Vec<u64> {
         let locations: Vec<LocationId> = self.definitions().location_ids().collect();

@@ -15,6 +15,7 @@ pub(crate) mod reply;
 pub use guard::Token;
 pub use listen::Listen;
 
+use crate::cache::TileCache;
 use crate::routes::{Request, Routes};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -27,7 +28,7 @@ use ouzel::engine::Progress;
 use reply::Reply;
 use std::convert::Infallible;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -51,8 +52,8 @@ pub struct Settings {
     pub listen: Listen,
     /// Whether to open a browser if there is a screen.
     pub opens_browser: bool,
-    /// The folder that keeps tiles for the next start.
-    pub cache: Option<PathBuf>,
+    /// Keeps tiles for the next start.
+    pub cache: Option<TileCache>,
     /// Ends when nobody has asked anything for so long.
     pub idle: Duration,
 }

@@ -11,7 +11,7 @@ use crate::terminal::style::shown;
 use anyhow::Context;
 use asker::Asker;
 use clap::Args;
-use ouzel_view::{Listen, Run, Settings, serve, view_file};
+use ouzel_view::{Listen, Run, Settings, TileCache, serve, view_file};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -125,15 +125,18 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
     if common.outputs.answer.is_some() {
         return write_file(common, args);
     }
-    let paths = std::iter::once(&common.path).chain(&args.others);
-    let runs = paths.map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
+    let paths = || std::iter::once(&common.path).chain(&args.others);
+    let mut cache = args.cache.as_deref().map(TileCache::at);
+    if let Some(cache) = &mut cache {
+        paths().for_each(|path| cache.expect(path));
+    }
+    let runs = paths().map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
     let any_port = 0;
     let listen = match &args.listen {
         Some(Socket(path)) => Listen::Socket(path.clone()),
         None => Listen::Port(args.port.unwrap_or(any_port)),
     };
-    let settings =
-        Settings { listen, opens_browser: !args.no_open, cache: args.cache.clone(), idle: args.idle };
+    let settings = Settings { listen, opens_browser: !args.no_open, cache, idle: args.idle };
     let asker = Asker::new(common.clone(), &runs);
     let tell = |lines: &[String]| {
         if !common.quiet {
