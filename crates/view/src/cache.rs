@@ -316,8 +316,16 @@ mod tests {
         let file = File::options().write(true).open(events).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
         assert!(cache.load(&trace).is_none());
-        // One that was written while the tiles were made may have given them a mixture.
+    }
+
+    #[test]
+    fn tiles_of_a_trace_that_was_written_meanwhile_are_not_kept() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
+        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
+        let trace = ouzel::open(&run).unwrap();
         let mut before = TileCache::at(&folder);
+        before.make_folder().unwrap();
         before.expect(trace.path());
         before.key(&trace).unwrap();
         let keep = || {
@@ -329,6 +337,7 @@ mod tests {
         };
         keep().unwrap();
         assert!(before.load(&trace).is_some());
+        let file = File::options().write(true).open(run.join("traces.otf2")).unwrap();
         file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
         let error = keep().unwrap_err();
         assert!(error.to_string().contains("changed while it was read"), "{error}");
