@@ -22,6 +22,11 @@ const BUILD_STD: &str = "build-std=std,panic_unwind";
 const VENDORED: &str =
     "[source.crates-io]\nreplace-with = \"vendored\"\n\n[source.vendored]\ndirectory = \"vendor\"\n";
 
+/// The files of a wheel that hold a text.
+const HOLDING: &str = "import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+print(*(name for name in wheel.namelist() if sys.argv[2].encode() in wheel.read(name)))";
+
 /// Processors that are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arch {
@@ -209,9 +214,19 @@ impl Build {
         maturin.args(["--target", target, "--compatibility", systems, "--out"]).arg(&made);
         must(&mut maturin)?;
         let wheel = fs::read_dir(&made)?.next().context("maturin made no wheel")??.path();
+        self.check_addresses(&wheel)?;
         let to = out.join(wheel.file_name().context("a wheel has a name")?);
         fs::copy(&wheel, &to)?;
         Ok(to)
+    }
+
+    /// Refuses a wheel that has the address of a crate on this machine, as maturin's own bill of materials has.
+    fn check_addresses(&self, wheel: &Path) -> Result<()> {
+        let address = format!("file://{}/", self.root.display());
+        let mut python = Command::new("python3");
+        let named = output(python.env("PATH", &self.path).args(["-c", HOLDING]).arg(wheel).arg(&address))?;
+        ensure!(named.trim().is_empty(), "{wheel:?} names {address} in {}", named.trim());
+        Ok(())
     }
 
     /// The sources of the Python package with all crates it needs and the page of the viewer: builds without a network.
