@@ -113,8 +113,9 @@ fn legend(pictures: &Pictures<'_>) -> Markup {
                 }
             }
             @if MAX_LEGEND < regions.len() {
-                @let rest: u64 = regions[MAX_LEGEND..].iter().map(|(_, n)| n).sum();
-                li.soft { (regions.len() - MAX_LEGEND) " further regions " (share(rest)) }
+                @let further = &regions[MAX_LEGEND..];
+                @let rest: u64 = further.iter().map(|(_, n)| n).sum();
+                li.soft { (units::counted(further.len() as u64, "further region", "further regions")) " " (share(rest)) }
             }
             @if 0 < outside {
                 li { (swatch(Colour::OUTSIDE, "")) span { (NO_REGION) " " span.soft { (share(outside)) } } }
