@@ -22,34 +22,45 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const HELP: &str = "\
-usage: cargo xtask dist [--out DIR] [--aarch64] [--without-wheel | --only-sources]
+usage: cargo xtask dist [--out DIR] [--aarch64] [--without-wheel | --only-wheels | --only-sources]
 
   --out DIR         folder of what is made [default: dist in cargo's target folder]
   --aarch64         an archive for 64-bit ARM, too
   --without-wheel   not the Python package: its wheels compile most crates twice more
+  --only-wheels     only the Python package: its wheels and its sources
   --only-sources    only the sources of the Python package, which compiles nothing
 ";
 
 struct Arguments {
     out: Option<PathBuf>,
-    with_binaries: bool,
     with_aarch64: bool,
-    with_python: bool,
+    with_archives: bool,
+    with_wheels: bool,
+    with_sources: bool,
 }
 
 fn parsed(words: &[String]) -> Result<Arguments> {
-    let mut arguments = Arguments { out: None, with_binaries: true, with_aarch64: false, with_python: true };
+    let mut arguments = Arguments {
+        out: None,
+        with_aarch64: false,
+        with_archives: true,
+        with_wheels: true,
+        with_sources: true,
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
             "--out" => arguments.out = Some(words.next().context("--out needs a folder")?.into()),
             "--aarch64" => arguments.with_aarch64 = true,
-            "--without-wheel" => arguments.with_python = false,
-            "--only-sources" => arguments.with_binaries = false,
+            "--without-wheel" => (arguments.with_wheels, arguments.with_sources) = (false, false),
+            "--only-wheels" => arguments.with_archives = false,
+            "--only-sources" => (arguments.with_archives, arguments.with_wheels) = (false, false),
             other => bail!("dist takes no {other:?}\n\n{HELP}"),
         }
     }
-    ensure!(arguments.with_binaries || arguments.with_python, "nothing is left to make\n\n{HELP}");
+    let is_something = arguments.with_archives || arguments.with_wheels || arguments.with_sources;
+    ensure!(is_something, "nothing is left to make\n\n{HELP}");
+    ensure!(arguments.with_archives || !arguments.with_aarch64, "--aarch64 is an archive\n\n{HELP}");
     Ok(arguments)
 }
 
@@ -101,11 +112,8 @@ pub fn run(words: &[String]) -> Result<()> {
     let tools = tools.map_err(|why| said.push(format!("skipped: programs from PyPI: {why:#}"))).ok();
     let build = Build::new(&root, &folder, epoch(&root)?, tools)?;
     let version = version(&root)?;
-    let mut made = Vec::new();
-    if arguments.with_binaries {
-        made = binaries(&build, &version, &out, &arguments, &mut said)?;
-    }
-    if arguments.with_python {
+    let mut made = compiled(&build, &version, &out, &arguments, &mut said)?;
+    if arguments.with_sources {
         keep(build.sdist(&version, &out), "source distribution", &mut made, &mut said);
     }
     ensure!(!made.is_empty(), "nothing could be made: {}", said.join("; "));
@@ -119,23 +127,29 @@ pub fn run(words: &[String]) -> Result<()> {
 }
 
 /// Everything that is compiled: the archives, the Debian package and the wheels.
-fn binaries(
+fn compiled(
     build: &Build,
     version: &str,
     out: &Path,
     arguments: &Arguments,
     said: &mut Vec<String>,
 ) -> Result<Vec<PathBuf>> {
-    let binary = build.binary(Arch::X86_64, said)?;
-    let recorder = build.recorder(Arch::X86_64, said)?;
-    let staged = stage::fill(build, version, &binary, &recorder, &binary.path)?;
-    let mut made = vec![archive::tar_xz(&staged, out, build.epoch)?];
-    keep(archive::deb(&staged, out, version, build.epoch), "Debian package", &mut made, said);
-    if arguments.with_aarch64 {
-        let archive = aarch64(build, version, out, &binary.path, said);
-        keep(archive, "archive for 64-bit ARM", &mut made, said);
+    let mut made = Vec::new();
+    if !arguments.with_archives && !arguments.with_wheels {
+        return Ok(made);
     }
-    if arguments.with_python {
+    let recorder = build.recorder(Arch::X86_64, said)?;
+    if arguments.with_archives {
+        let binary = build.binary(Arch::X86_64, said)?;
+        let staged = stage::fill(build, version, &binary, &recorder, &binary.path)?;
+        made.push(archive::tar_xz(&staged, out, build.epoch)?);
+        keep(archive::deb(&staged, out, version, build.epoch), "Debian package", &mut made, said);
+        if arguments.with_aarch64 {
+            let archive = aarch64(build, version, out, &binary.path, said);
+            keep(archive, "archive for 64-bit ARM", &mut made, said);
+        }
+    }
+    if arguments.with_wheels {
         keep(build.musl_wheel(out), "wheel for systems with musl", &mut made, said);
         keep(build.wheel(&recorder, out), "wheel", &mut made, said);
     }

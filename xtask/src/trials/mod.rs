@@ -34,6 +34,7 @@ what takes too long for cargo xtask test; all of them if none is named
   site           the documentation by mdBook, in two versions, in a browser; compiles mdBook once
   same-bytes     cargo xtask dist from a second clone, which must give the same bytes
   musl-bytes     the same of the archive with musl, in the system of processors, which must have run
+  wheel-bytes    the same of the wheels and the sources
   benchmarks     cargo xtask bench, which writes docs/speed.md
 
 OUZEL_DIST=DIR names a folder with what cargo xtask dist made before; else it is made anew.
@@ -51,7 +52,8 @@ const TRIALS: &[Step] = &[
     ("pictures", pictures::compare),
     ("site", site),
     ("same-bytes", same_bytes),
-    ("musl-bytes", processors::build_again),
+    ("musl-bytes", processors::archive_again),
+    ("wheel-bytes", processors::wheels_again),
     ("benchmarks", benchmarks),
 ];
 

@@ -64,8 +64,18 @@ pub fn build_and_use(context: &Context) -> Result<Outcome> {
     Ok(Outcome::Passed(lines))
 }
 
-/// The archive with musl and the package once more, from a second clone in the root of [`build_and_use`], which must have run.
-pub fn build_again(context: &Context) -> Result<Outcome> {
+/// The archive with musl and the package once more.
+pub fn archive_again(context: &Context) -> Result<Outcome> {
+    again(context, "--without-wheel")
+}
+
+/// The wheels and the sources once more.
+pub fn wheels_again(context: &Context) -> Result<Outcome> {
+    again(context, "--only-wheels")
+}
+
+/// A part of what [`build_and_use`] made, which must have run, from a second clone in its root.
+fn again(context: &Context, part: &str) -> Result<Outcome> {
     if let Some(why) = lacks() {
         return Ok(Outcome::Skipped(why));
     }
@@ -75,9 +85,11 @@ pub fn build_again(context: &Context) -> Result<Outcome> {
         fs::read_to_string(&list).with_context(|| format!("no {list:?}: the trial processors comes before"))
     };
     let first = sums("out")?;
-    let dist = "rm -rf /again /out-again && git clone --quiet /src /again && cp -R /src/web/dist /again/web \
-                && cd /again && cargo xtask dist --without-wheel --out /out-again";
-    inside_for(SECONDS, &root, "/usr/bin", dist)?;
+    let dist = format!(
+        "rm -rf /again /out-again && git clone --quiet /src /again && cp -R /src/web/dist /again/web \
+         && cd /again && cargo xtask dist {part} --out /out-again"
+    );
+    inside_for(SECONDS, &root, "/usr/bin", &dist)?;
     let second = sums("out-again")?;
     // The first time made more.
     let of_both = |line: &&str| {
