@@ -1,7 +1,7 @@
 //! One tree of call paths for the whole run: visits, time and counters of every node.
 //!
 //! ```text
-//! profile, counters (by location and call path) ──sum──► nodes by path of names
+//! profile of the run, counters (by location and call path) ──sum──► nodes by path of names
 //! ```
 //! A node is a path of names: regions of one name called from one node are one node, as
 //! in Pipit's calling-context tree (Bhatele et al., SC 2023, section III). Laws: parents
@@ -10,7 +10,7 @@
 //! call is a deeper node. Callers of selected calls that are not selected themselves have no visits, and their own time
 //! is in `[filtered]`. For one tree per location, see the crate `ouzel-context-tree`.
 
-use crate::call_path_profile::ProfileOutput;
+use crate::call_path_profile::TotalProfileOutput;
 use crate::metric_profile::MetricProfileOutput;
 use ouzel_model::{CallPathId, CallPathTree, ColumnData, Definitions, MetricId, Table, Ticks, Unit};
 use std::collections::BTreeMap;
@@ -46,14 +46,14 @@ pub struct CallTreeNode {
 
 /// The tree of a profile, with the gains of `metrics`, which `counters` of the same pass hold.
 pub fn call_tree(
-    profile: &ProfileOutput,
+    profile: &TotalProfileOutput,
     counters: Option<&MetricProfileOutput>,
     metrics: &[MetricId],
     definitions: &Definitions,
 ) -> CallTreeOutput {
     let paths = &profile.call_paths;
     let (mut nodes, node_of) = skeleton(paths, definitions, metrics.len());
-    for row in profile.locations.iter().flat_map(|location| &location.rows) {
+    for row in &profile.rows {
         let Some(node) = node_of[row.call_path.index()].map(|i| &mut nodes[i]) else { continue };
         node.visits += row.times.visits;
         node.inclusive = Ticks(node.inclusive.0.saturating_add(row.times.inclusive.0));
@@ -210,7 +210,7 @@ impl CallTreeOutput {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_path_profile::CallPathProfile;
+    use crate::call_path_profile::TotalProfile;
     use crate::golden::TWO_PROCESSES;
     use crate::metric_profile::MetricProfile;
     use ouzel_model::TraceSource;
@@ -219,7 +219,7 @@ mod tests {
     fn tree(trace: &ToyTrace) -> CallTreeOutput {
         let metrics: Vec<MetricId> =
             (0..trace.definitions().metrics.len()).map(MetricId::from_index).collect();
-        let (profile, counters) = (run(trace, CallPathProfile), run(trace, MetricProfile));
+        let (profile, counters) = (run(trace, TotalProfile), run(trace, MetricProfile));
         call_tree(&profile, Some(&counters), &metrics, trace.definitions())
     }
 

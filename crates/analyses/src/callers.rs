@@ -13,7 +13,7 @@
 //! Law: with `[filtered]` in place of hidden callers, the rows are those of a pass with the selection, as long as counters
 //! do not go back.
 
-use crate::call_path_profile::{PathTimes, ProfileOutput, VisitTimes};
+use crate::call_path_profile::{PathTimes, ProfileOutput, TotalProfileOutput, VisitTimes};
 use crate::communication_totals::{CommunicationOutput, PathCollectives, PathMessages};
 use crate::metric_profile::{MetricProfileOutput, PathMetric};
 use crate::time_profile::{TimeProfileOutput, TimeProfileRow};
@@ -75,6 +75,19 @@ impl Callers {
     fn joins(&self, path: CallPathId) -> bool {
         self.joins.get(path.index()).copied().unwrap_or(false)
     }
+
+    /// Times where they are shown.
+    fn times(&self, rows: &[PathTimes]) -> Vec<PathTimes> {
+        let mut shown: BTreeMap<CallPathId, VisitTimes> = BTreeMap::new();
+        for row in rows {
+            let sum = shown.entry(self.at(row.call_path)).or_default();
+            match self.joins(row.call_path) {
+                true => sum.exclusive = Ticks(sum.exclusive.0.saturating_add(row.times.exclusive.0)),
+                false => sum.add(&row.times),
+            }
+        }
+        shown.into_iter().map(|(call_path, times)| PathTimes { call_path, times }).collect()
+    }
 }
 
 impl CallPathRows for ProfileOutput {
@@ -84,18 +97,20 @@ impl CallPathRows for ProfileOutput {
 
     fn with_callers(mut self, callers: &Callers) -> Self {
         for location in &mut self.locations {
-            let mut rows: BTreeMap<CallPathId, VisitTimes> = BTreeMap::new();
-            for row in &location.rows {
-                let sum = rows.entry(callers.at(row.call_path)).or_default();
-                match callers.joins(row.call_path) {
-                    true => sum.exclusive = Ticks(sum.exclusive.0.saturating_add(row.times.exclusive.0)),
-                    false => sum.add(&row.times),
-                }
-            }
-            location.rows =
-                rows.into_iter().map(|(call_path, times)| PathTimes { call_path, times }).collect();
+            location.rows = callers.times(&location.rows);
         }
         ProfileOutput { call_paths: callers.call_paths.clone(), ..self }
+    }
+}
+
+impl CallPathRows for TotalProfileOutput {
+    fn call_paths(&self) -> &CallPathTree {
+        &self.call_paths
+    }
+
+    fn with_callers(self, callers: &Callers) -> Self {
+        let rows = callers.times(&self.rows);
+        TotalProfileOutput { call_paths: callers.call_paths.clone(), rows }
     }
 }
 
@@ -201,7 +216,7 @@ impl<T: CallPathRows, M: CallPathRows, C: CallPathRows> CallPathRows for (T, Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_path_profile::CallPathProfile;
+    use crate::call_path_profile::{CallPathProfile, TotalProfile};
     use crate::communication_totals::Communication;
     use crate::metric_profile::MetricProfile;
     use crate::time_grid::TimeGrid;
@@ -315,6 +330,7 @@ mod tests {
         let n_bins = std::num::NonZeroU16::new(7).expect("not zero");
         let grid = TimeGrid::new(TimeRange { start: Ticks(0), end: Ticks(1000) }, n_bins);
         same(trace, CallPathProfile, selected, |of| of.table(definitions, By::CallPath, Per::Location));
+        same(trace, TotalProfile, selected, |of| of.table(definitions, By::CallPath));
         // A counter that goes back gains nothing from one cut to the next: how many cuts there are matters.
         if run_report(trace, &Filter::default(), MetricProfile).1.notices.is_empty() {
             same(trace, MetricProfile, selected, |of| of.table(definitions, By::CallPath, Per::Location));

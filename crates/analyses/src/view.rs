@@ -87,14 +87,25 @@ impl<'a> RowView<'a> {
 
     /// The row that values of `path` at `location` belong to; `None` for the root, which is no region.
     pub fn key(&self, location: LocationId, path: CallPathId) -> Option<RowKey> {
-        let region = self.call_paths.region(path)?;
+        let of_total = self.key_of_total(path)?;
         let rank = || self.definitions.location(location).rank;
-        Some(RowKey {
-            region,
-            call_path: (self.by == By::CallPath).then_some(path),
-            rank: if self.per == Per::Total { None } else { rank() },
-            location: (self.per == Per::Location).then_some(location),
+        Some(match self.per {
+            Per::Total => of_total,
+            Per::Rank => RowKey { rank: rank(), ..of_total },
+            Per::Location => RowKey { rank: rank(), location: Some(location), ..of_total },
         })
+    }
+
+    /// The row of values of `path` over all locations.
+    pub fn key_of_total(&self, path: CallPathId) -> Option<RowKey> {
+        let region = self.call_paths.region(path)?;
+        let call_path = (self.by == By::CallPath).then_some(path);
+        Some(RowKey { region, call_path, rank: None, location: None })
+    }
+
+    /// What rows are about.
+    pub(crate) fn by(&self) -> By {
+        self.by
     }
 
     /// Whether inclusive values of `path` count in its row. Below a call of the same region they do not:

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use ouzel::analyses::breakdown::{Breakdown, HostCode, Requests};
-use ouzel::analyses::call_path_profile::CallPathProfile;
+use ouzel::analyses::call_path_profile::{CallPathProfile, TotalProfile};
 use ouzel::analyses::call_tree::call_tree;
 use ouzel::analyses::calls::CallBatch;
 use ouzel::analyses::comm_matrix::{CommMatrix, Expansion};
@@ -98,7 +98,8 @@ fn times(trace: &Trace, options: &Options<'_>, add: &mut dyn FnMut(&'static str,
     let columns = table.columns.into_iter().filter(|column| parts.contains(&&*column.name));
     add("BreakdownMean", &[Table { name: table.name, columns: columns.collect() }]);
     let profile = trace.ask(CallPathProfile, options)?.output;
-    add("CallTreeNode", &[call_tree(&profile, None, &[], definitions).table(definitions)]);
+    let total = trace.ask(TotalProfile, options)?.output;
+    add("CallTreeNode", &[call_tree(&total, None, &[], definitions).table(definitions)]);
     add("CallRow", &[CallBatch::new(0).into_table(definitions, &[])]);
     let idle = idle_time(&profile, definitions, &IdleRegions::named(definitions, IDLE));
     add("IdleRow", &[idle.table(definitions, Per::Location), idle.table(definitions, Per::Rank)]);

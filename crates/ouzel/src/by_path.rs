@@ -4,7 +4,7 @@
 
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::By;
-use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput};
+use ouzel_analyses::call_path_profile::{CallPathProfile, ProfileOutput, TotalProfile};
 use ouzel_analyses::call_tree::{CallTreeOutput, call_tree};
 use ouzel_analyses::callers::{CallPathRows, Callers};
 use ouzel_analyses::communication_totals::CommunicationOutput;
@@ -109,7 +109,7 @@ impl Trace {
     ) -> Result<Answer<CallTreeOutput>, AskError> {
         let answer = self.with_callers(By::CallPath, options, |options| {
             let mut set = AnalysisSet::default();
-            let profile = set.add(CallPathProfile);
+            let profile = set.add(TotalProfile);
             let counters = (!metrics.is_empty()).then(|| set.add(MetricProfile));
             let mut pass = self.run(&set, options)?;
             let profile = pass.outputs.take(&profile)?;

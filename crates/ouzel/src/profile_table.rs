@@ -1,13 +1,16 @@
 //! The profile of a trace as a table, with what else is asked for of its rows, in one pass.
 
 use crate::{Answer, AskError, Options, Trace};
-use ouzel_analyses::call_path_profile::CallPathProfile;
+use ouzel_analyses::call_path_profile::{
+    CallPathProfile, ProfileOutput, ProfileRow, TotalProfile, TotalProfileOutput,
+};
+use ouzel_analyses::callers::{CallPathRows, Callers};
 use ouzel_analyses::communication_totals::Communication;
 use ouzel_analyses::metric_profile::MetricProfile;
 use ouzel_analyses::profile_columns::{with_communication, with_counters};
 use ouzel_analyses::{By, Per};
-use ouzel_engine::AnalysisSet;
-use ouzel_model::{MetricId, Table};
+use ouzel_engine::{AnalysisSet, Key};
+use ouzel_model::{CallPathTree, Definitions, MetricId, Table};
 
 /// Which rows and columns a profile has.
 #[derive(Debug, Clone, Copy)]
@@ -36,25 +39,72 @@ impl Trace {
         let &ProfileQuery { by, per, messages, counters } = query;
         let answer = self.with_callers(by, options, |options| {
             let mut set = AnalysisSet::default();
-            let profile = set.add(CallPathProfile);
+            let profile = match per {
+                Per::Total => Asked::OfAll(set.add(TotalProfile)),
+                Per::Rank | Per::Location => Asked::OfEach(set.add(CallPathProfile)),
+            };
             let metrics = (!counters.is_empty()).then(|| set.add(MetricProfile));
             let communication = messages.then(|| set.add(Communication));
             let mut pass = self.run(&set, options)?;
-            let profile = pass.outputs.take(&profile)?;
+            let profile = match profile {
+                Asked::OfAll(key) => Times::OfAll(pass.outputs.take(&key)?),
+                Asked::OfEach(key) => Times::OfEach(pass.outputs.take(&key)?),
+            };
             let metrics = metrics.map(|key| pass.outputs.take(&key)).transpose()?;
             let communication = communication.map(|key| pass.outputs.take(&key)).transpose()?;
             Ok(Answer::new((profile, metrics, communication), pass))
         })?;
         let view = (definitions, by, per);
         Ok(answer.map(|(profile, metrics, communication)| {
-            let mut table = profile.table(definitions, by, per);
+            let (rows, mut table) = profile.seen(view);
             if let Some(metrics) = metrics {
-                table = with_counters(table, &profile, &metrics, counters, view);
+                table = with_counters(table, &rows, &metrics, counters, view);
             }
             if let Some(communication) = communication {
-                table = with_communication(table, &profile, &communication, view);
+                table = with_communication(table, &rows, &communication, view);
             }
             table
         }))
+    }
+}
+
+/// What is asked for the times of a table.
+enum Asked {
+    OfAll(Key<TotalProfile>),
+    OfEach(Key<CallPathProfile>),
+}
+
+/// The times of a table: those of each location only where its rows tell locations apart, since they take memory for
+/// each.
+enum Times {
+    OfAll(TotalProfileOutput),
+    OfEach(ProfileOutput),
+}
+
+impl Times {
+    /// The rows, and the table of them.
+    fn seen(&self, (definitions, by, per): (&Definitions, By, Per)) -> (Vec<ProfileRow>, Table) {
+        match self {
+            Times::OfAll(profile) => (profile.rows(definitions, by), profile.table(definitions, by)),
+            Times::OfEach(profile) => {
+                (profile.rows(definitions, by, per), profile.table(definitions, by, per))
+            }
+        }
+    }
+}
+
+impl CallPathRows for Times {
+    fn call_paths(&self) -> &CallPathTree {
+        match self {
+            Times::OfAll(profile) => profile.call_paths(),
+            Times::OfEach(profile) => profile.call_paths(),
+        }
+    }
+
+    fn with_callers(self, callers: &Callers) -> Self {
+        match self {
+            Times::OfAll(profile) => Times::OfAll(profile.with_callers(callers)),
+            Times::OfEach(profile) => Times::OfEach(profile.with_callers(callers)),
+        }
     }
 }

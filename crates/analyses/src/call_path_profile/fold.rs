@@ -1,9 +1,9 @@
 //! The fold: one addition for each visit.
 
 use super::output::{LocationProfile, ProfileOutput};
-use super::state::{PathTimes, ProfileLocal, ProfilePartial, VisitTimes};
+use super::state::{ProfileLocal, ProfilePartial, VisitTimes};
 use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary};
-use ouzel_model::{CallPathId, EventChunk, Needs, Remap, Ticks, Visit};
+use ouzel_model::{EventChunk, Needs, Remap, Ticks, Visit};
 use serde::{Deserialize, Serialize};
 
 /// Flat profile and call-path profile.
@@ -34,10 +34,9 @@ impl Analysis for CallPathProfile {
     }
 
     fn end(&self, local: ProfileLocal, cx: &LocationCx<'_>, _: &LocationSummary, into: &mut ProfilePartial) {
-        let visited = || local.paths.iter().enumerate().filter(|(_, times)| 0 < times.visits);
         // Of 100,000 locations, room for more would be a third of the memory.
-        let mut rows = Vec::with_capacity(visited().count());
-        rows.extend(visited().map(|(i, &times)| PathTimes { call_path: CallPathId::from_index(i), times }));
+        let mut rows = Vec::with_capacity(local.rows().count());
+        rows.extend(local.rows());
         into.locations.insert(cx.location, rows);
     }
 

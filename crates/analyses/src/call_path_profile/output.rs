@@ -45,64 +45,74 @@ impl ProfileOutput {
     }
 
     fn rows_of(&self, view: &RowView<'_>) -> Vec<ProfileRow> {
-        let mut sums: FxHashMap<RowKey, VisitTimes> = FxHashMap::default();
-        for location in &self.locations {
-            for row in &location.rows {
-                let Some(key) = view.key(location.location, row.call_path) else { continue };
-                let sum = sums.entry(key).or_default();
-                if view.counts_inclusive(row.call_path) {
-                    sum.add(&row.times);
-                } else {
-                    sum.add_all_but_inclusive(&row.times);
-                }
-            }
-        }
-        let mut rows: Vec<ProfileRow> =
-            sums.into_iter().map(|(key, times)| ProfileRow { key, times }).collect();
-        rows.sort_unstable_by(|a, b| {
-            let by_time = b.times.exclusive.cmp(&a.times.exclusive);
-            by_time.then_with(|| view.tie_break(&a.key).cmp(&view.tie_break(&b.key)))
-        });
-        rows
+        let rows = self.locations.iter().flat_map(|of| of.rows.iter().map(|row| (of.location, row)));
+        sorted_rows(rows.filter_map(|(location, row)| Some((view.key(location, row.call_path)?, row))), view)
     }
 
     /// The rows as a table, times in nanoseconds.
     pub fn table(&self, definitions: &Definitions, by: By, per: Per) -> Table {
         let view = RowView::new(definitions, &self.call_paths, by, per);
-        let rows = self.rows_of(&view);
-        let keys: Vec<RowKey> = rows.iter().map(|row| row.key).collect();
-        let name = match by {
-            By::Region => "regions",
-            By::CallPath => "call paths",
-        };
-        let column = |value: &dyn Fn(&VisitTimes) -> u64| {
-            ColumnData::U64(rows.iter().map(|row| value(&row.times)).collect())
-        };
-        let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks);
-        let inclusive_doc =
-            "Time from enter to leave, summed over visits; of recursive calls, only the outermost counts";
-        let table = view
-            .name_columns(name, &keys)
-            .with("visits", Unit::Count, "How often the region was entered", column(&|t| t.visits))
-            .with("inclusive_ns", Unit::Nanoseconds, inclusive_doc, column(&|t| ns(t.inclusive)))
-            .with(
-                "exclusive_ns",
-                Unit::Nanoseconds,
-                "Time from enter to leave less the time in callees, summed over visits",
-                column(&|t| ns(t.exclusive)),
-            )
-            .with(
-                "min_ns",
-                Unit::Nanoseconds,
-                "Time from enter to leave of the shortest visit",
-                column(&|t| ns(t.min)),
-            )
-            .with(
-                "max_ns",
-                Unit::Nanoseconds,
-                "Time from enter to leave of the longest visit",
-                column(&|t| ns(t.max)),
-            );
-        with_region_columns(table, definitions, &keys)
+        table_of(&self.rows_of(&view), &view, definitions)
     }
+}
+
+/// Rows of the same key summed, in the order of the view.
+pub(super) fn sorted_rows<'a>(
+    rows: impl Iterator<Item = (RowKey, &'a PathTimes)>,
+    view: &RowView<'_>,
+) -> Vec<ProfileRow> {
+    let mut sums: FxHashMap<RowKey, VisitTimes> = FxHashMap::default();
+    for (key, row) in rows {
+        let sum = sums.entry(key).or_default();
+        if view.counts_inclusive(row.call_path) {
+            sum.add(&row.times);
+        } else {
+            sum.add_all_but_inclusive(&row.times);
+        }
+    }
+    let mut rows: Vec<ProfileRow> = sums.into_iter().map(|(key, times)| ProfileRow { key, times }).collect();
+    rows.sort_unstable_by(|a, b| {
+        let by_time = b.times.exclusive.cmp(&a.times.exclusive);
+        by_time.then_with(|| view.tie_break(&a.key).cmp(&view.tie_break(&b.key)))
+    });
+    rows
+}
+
+/// Rows as a table, times in nanoseconds.
+pub(super) fn table_of(rows: &[ProfileRow], view: &RowView<'_>, definitions: &Definitions) -> Table {
+    let by = view.by();
+    let keys: Vec<RowKey> = rows.iter().map(|row| row.key).collect();
+    let name = match by {
+        By::Region => "regions",
+        By::CallPath => "call paths",
+    };
+    let column = |value: &dyn Fn(&VisitTimes) -> u64| {
+        ColumnData::U64(rows.iter().map(|row| value(&row.times)).collect())
+    };
+    let ns = |ticks: Ticks| definitions.clock.ns_from_ticks(ticks);
+    let inclusive_doc =
+        "Time from enter to leave, summed over visits; of recursive calls, only the outermost counts";
+    let table = view
+        .name_columns(name, &keys)
+        .with("visits", Unit::Count, "How often the region was entered", column(&|t| t.visits))
+        .with("inclusive_ns", Unit::Nanoseconds, inclusive_doc, column(&|t| ns(t.inclusive)))
+        .with(
+            "exclusive_ns",
+            Unit::Nanoseconds,
+            "Time from enter to leave less the time in callees, summed over visits",
+            column(&|t| ns(t.exclusive)),
+        )
+        .with(
+            "min_ns",
+            Unit::Nanoseconds,
+            "Time from enter to leave of the shortest visit",
+            column(&|t| ns(t.min)),
+        )
+        .with(
+            "max_ns",
+            Unit::Nanoseconds,
+            "Time from enter to leave of the longest visit",
+            column(&|t| ns(t.max)),
+        );
+    with_region_columns(table, definitions, &keys)
 }

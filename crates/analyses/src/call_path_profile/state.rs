@@ -66,6 +66,14 @@ pub struct ProfileLocal {
     pub(super) paths: Vec<VisitTimes>,
 }
 
+impl ProfileLocal {
+    /// The call paths with a visit, ascending.
+    pub(super) fn rows(&self) -> impl Iterator<Item = PathTimes> {
+        let visited = self.paths.iter().enumerate().filter(|(_, times)| 0 < times.visits);
+        visited.map(|(i, &times)| PathTimes { call_path: CallPathId::from_index(i), times })
+    }
+}
+
 /// For each location the call paths it visited, sorted.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfilePartial {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{By, Per};
 use ouzel_model::{ColumnData, Filter, LocationId, Ticks, TraceSource};
-use ouzel_testkit::{ToyTrace, golden, laws, run, run_report};
+use ouzel_testkit::{ToyTrace, golden, laws, random_program, run, run_report};
 
 /// f calls g, which calls f again, on two ranks; rank 0 begins late and has a thread.
 const RECURSIVE: &str = "
@@ -147,6 +147,30 @@ fn laws_hold() {
             format!("{paths:?} {:?} {:?}", output.locations, output.run_range)
         },
     );
+}
+
+#[test]
+fn totals_keep_the_laws() {
+    laws::check(
+        || TotalProfile,
+        |output| {
+            let paths: Vec<_> = output.call_paths.paths().map(|p| output.call_paths.regions(p)).collect();
+            format!("{paths:?} {:?}", output.rows)
+        },
+    );
+}
+
+#[test]
+fn totals_are_those_of_all_locations() {
+    for seed in 0..20 {
+        let trace = random_program(seed);
+        let definitions = trace.definitions();
+        let (of_each, total) = (run(&trace, CallPathProfile), run(&trace, TotalProfile));
+        for by in [By::Region, By::CallPath] {
+            assert_eq!(total.rows(definitions, by), of_each.rows(definitions, by, Per::Total), "{seed}");
+            assert_eq!(total.table(definitions, by), of_each.table(definitions, by, Per::Total), "{seed}");
+        }
+    }
 }
 
 #[test]

@@ -3,9 +3,7 @@
 use crate::spread::ratio;
 use crate::time_grid::TimeGrid;
 use crate::view::{By, Per, RowKey, RowView, with_place_columns};
-use ouzel_model::{
-    CallPathId, CallPathTree, ColumnData, Definitions, LocationId, Table, Ticks, TimeRange, Unit,
-};
+use ouzel_model::{CallPathId, CallPathTree, ColumnData, Definitions, Table, Ticks, TimeRange, Unit};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -80,7 +78,7 @@ impl TimeProfileOutput {
         let mut sums: FxHashMap<RowKey, Vec<Ticks>> = FxHashMap::default();
         for row in &self.rows {
             // In totals a row's key does not depend on the location.
-            let Some(key) = view.key(LocationId(0), row.call_path) else { continue };
+            let Some(key) = view.key_of_total(row.call_path) else { continue };
             let sum = sums.entry(key).or_insert_with(|| vec![Ticks(0); row.exclusive.len()]);
             for (sum, ticks) in sum.iter_mut().zip(&row.exclusive) {
                 sum.0 = sum.0.saturating_add(ticks.0);

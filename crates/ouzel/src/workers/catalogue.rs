@@ -1,7 +1,7 @@
 //! Every analysis, for passes run by other processes.
 
 use ouzel_analyses::breakdown::BreakdownFold;
-use ouzel_analyses::call_path_profile::CallPathProfile;
+use ouzel_analyses::call_path_profile::{CallPathProfile, TotalProfile};
 use ouzel_analyses::clock_repair::ClockRepairs;
 use ouzel_analyses::comm_matrix::CommMatrix;
 use ouzel_analyses::comm_over_time::CommOverTime;
@@ -54,6 +54,7 @@ pub(super) fn catalogue() -> Catalogue {
     catalogue.add::<Tiles>();
     catalogue.add::<TimeProfile>();
     catalogue.add::<TimelineFold>();
+    catalogue.add::<TotalProfile>();
     catalogue.add::<Waits>();
     catalogue.add::<WaitRecords>();
     catalogue.add::<Accelerators>();
