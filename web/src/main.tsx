@@ -11,6 +11,9 @@ import { StoreContext } from "./state/answer.ts";
 import { fromHash } from "./state/hash.ts";
 import { Store } from "./state/store.ts";
 
+/** A message that is gone sooner is a flicker. */
+const NOTICED_MS = 400;
+
 const pending = new Pending();
 // An id of its own: an element called `ouzel` would be `window.ouzel` until the script runs.
 const root = document.getElementById("page") ?? document.body;
@@ -26,12 +29,18 @@ async function found(): Promise<{ source: DataSource; hash?: string }> {
   return { source };
 }
 
+/** What `wanted` becomes; `meanwhile` is done where it takes long enough to be noticed. */
+async function soon<T>(wanted: Promise<T>, meanwhile: () => void): Promise<T> {
+  const timer = setTimeout(meanwhile, NOTICED_MS);
+  return wanted.finally(() => clearTimeout(timer));
+}
+
 async function start(): Promise<void> {
   const { source, hash } = await found();
   // Both at once: over a slow line, each way there and back counts.
   const status = source.status(0);
   status.catch(() => undefined);
-  const meta = await source.meta();
+  const meta = await soon(source.meta(), () => render(<p class="pad dim" role="status">The run is being opened…</p>, root));
   const store = new Store(source, meta, pending);
   if (hash !== undefined) store.set(fromHash(hash));
   if (!store.asks) followReport(store);

@@ -33,6 +33,12 @@ impl<'a> Found<'a> {
         Found { common, found: ouzel::Found::at(path) }
     }
 
+    /// Whether it looks like a trace or a profile. It may still be damaged.
+    #[cfg(feature = "view")]
+    pub fn is_recognised(&self) -> bool {
+        self.found.is_recognised()
+    }
+
     /// Opens the trace.
     ///
     /// # Errors

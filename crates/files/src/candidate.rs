@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Bytes of a file that are read to recognise it: enough for the first words of every format.
 pub const LOOK_BYTES: usize = 64 << 10;
@@ -46,7 +46,7 @@ struct Cache {
     files: BTreeMap<PathBuf, Look>,
     /// Files that are open, the oldest first.
     open: VecDeque<PathBuf>,
-    folders: BTreeMap<PathBuf, Rc<[OsString]>>,
+    folders: BTreeMap<PathBuf, Arc<[OsString]>>,
 }
 
 /// The cached contents of one file.
@@ -112,11 +112,11 @@ impl Candidate {
     }
 
     /// The names in a directory, sorted; none if it cannot be listed.
-    pub fn names(&self, folder: &Path) -> Rc<[OsString]> {
+    pub fn names(&self, folder: &Path) -> Arc<[OsString]> {
         if let Some(names) = self.cache.borrow().folders.get(folder) {
             return names.clone();
         }
-        let names: Rc<[OsString]> = list(folder).into();
+        let names: Arc<[OsString]> = list(folder).into();
         self.cache.borrow_mut().folders.insert(folder.to_owned(), names.clone());
         names
     }

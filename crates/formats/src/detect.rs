@@ -64,6 +64,11 @@ impl Found {
         Found { candidate, readers, opened: Vec::new() }
     }
 
+    /// Whether a reader recognises it.
+    pub fn is_recognised(&self) -> bool {
+        !self.readers.is_empty()
+    }
+
     /// The files of the trace and the profile, so that nothing is written over them.
     pub fn inputs(&self) -> Inputs {
         let mut inputs = Inputs::default();

@@ -155,6 +155,11 @@ impl Found {
         self.inner.path()
     }
 
+    /// Whether it looks like a trace or a profile. It may still be damaged.
+    pub fn is_recognised(&self) -> bool {
+        self.inner.is_recognised()
+    }
+
     /// Opens the trace.
     ///
     /// # Errors

@@ -1,6 +1,8 @@
 //! The page's files: embedded in the program, or for its development read from a folder.
 
+use crate::server::reply::Reply;
 use flate2::read::GzDecoder;
+use hyper::StatusCode;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +56,16 @@ impl Assets {
             return Some(text);
         }
         String::from_utf8(asset.bytes).ok()
+    }
+
+    /// The answer to who asks for the file of this name; the page itself has none.
+    pub fn reply(&self, name: &str) -> Reply {
+        let name = if name.is_empty() { "index.html" } else { name };
+        let Some(asset) = self.find(name) else { return Reply::status(StatusCode::NOT_FOUND) };
+        let (content_type, is_packed, is_immutable) =
+            (asset.content_type, asset.is_packed, asset.is_immutable);
+        let reply = Reply { is_packed, ..Reply::of(content_type, asset.bytes) };
+        if is_immutable { reply.forever() } else { reply }
     }
 
     /// The file of this name; `None` if there is none.

@@ -2,6 +2,7 @@
 //!
 //! Law: what the file holds is what the server answers about the same part of the run. The page says what is left out.
 
+use crate::assets::Assets;
 use crate::messages;
 use crate::meta::{TILE_BINS, TILE_ROWS};
 use crate::routes::{MAX_ARROWS, Routes, Viewed, make_tiles, tile_of};
@@ -83,7 +84,7 @@ pub fn view_file(
     most_bytes: u64,
 ) -> Result<ViewFile, FileError> {
     let routes = Routes::selecting(vec![run], answers, filter);
-    let template = routes.assets.standalone().ok_or(FileError::NotBuilt)?;
+    let template = Assets::new().standalone().ok_or(FileError::NotBuilt)?;
     let (head, tail) = template.split_once(DATA).ok_or(FileError::NotBuilt)?;
     let viewed = routes.runs.first().ok_or(FileError::NotBuilt)?;
     if let (Some(trace), Some(store)) = (viewed.run.trace(), &viewed.tiles) {

@@ -34,21 +34,41 @@ pub use inner::InnerTimeline;
 pub use run::{Answers, Ask, AskedPart, Refusal, Run};
 pub use server::{Listen, Settings};
 
+use std::io;
 use std::sync::Arc;
 
-/// Shows `runs` until nobody has asked anything for the time that the settings say. `tell` gets lines for the user: the
-/// address, and how to reach it from another machine.
+/// Why nothing is shown.
+#[derive(Debug)]
+pub enum ServeError<E> {
+    /// The runs cannot be opened.
+    Open(E),
+    /// The server cannot listen, or the folder of the cache is not the user's alone.
+    Serve(io::Error),
+}
+
+impl<E> From<io::Error> for ServeError<E> {
+    fn from(error: io::Error) -> Self {
+        ServeError::Serve(error)
+    }
+}
+
+/// Shows the runs that `open` opens, until nobody has asked anything for the time that the settings say. `tell` gets
+/// lines for the user: the address, and how to reach it from another machine. A browser may load the page while the runs
+/// are opened.
 ///
 /// # Errors
-/// If the server cannot listen, or the folder of the cache is not the user's alone.
-pub fn serve(
-    runs: Vec<Run>,
-    answers: Arc<dyn Answers>,
+/// If runs cannot be opened, the server cannot listen, or the folder of the cache is not the user's alone.
+pub fn serve<E: Send>(
+    open: impl FnOnce() -> Result<(Vec<Run>, Arc<dyn Answers>), E> + Send,
     settings: &Settings,
     tell: impl FnOnce(&[String]),
-) -> std::io::Result<()> {
+) -> Result<(), ServeError<E>> {
     settings.cache.iter().try_for_each(TileCache::make_folder)?;
-    let routes = routes::Routes::new(runs, answers);
-    routes.begin_passes(settings.cache.clone())?;
+    let routes = || {
+        let (runs, answers) = open().map_err(ServeError::Open)?;
+        let routes = routes::Routes::new(runs, answers);
+        routes.begin_passes(settings.cache.clone())?;
+        Ok(routes)
+    };
     server::serve(routes, settings, tell)
 }

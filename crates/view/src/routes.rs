@@ -1,6 +1,5 @@
-//! What each path below the token answers.
+//! What each path of questions below the token answers.
 
-use crate::assets::Assets;
 use crate::cache::TileCache;
 use crate::exact;
 use crate::kept::KeptAnswers;
@@ -59,7 +58,6 @@ pub(crate) struct Viewed {
 
 /// Everything that answers are made from.
 pub(crate) struct Routes {
-    pub assets: Assets,
     pub runs: Vec<Viewed>,
     pub answers: Arc<dyn Answers>,
     /// By their questions.
@@ -93,7 +91,7 @@ impl Routes {
         };
         let runs = runs.into_iter().map(viewed).collect();
         let (asked, tiles) = (KeptAnswers::new(ANSWERS_BYTES), KeptAnswers::new(TILES_BYTES));
-        Routes { assets: Assets::new(), runs, answers, asked, tiles }
+        Routes { runs, answers, asked, tiles }
     }
 
     /// Makes the tiles of all traces, one after the other, on threads of their own.
@@ -139,8 +137,7 @@ impl Routes {
             "api/messages" => self.messages(query, progress),
             "api/ask" => self.ask(&request.body, progress),
             "api/licenses" => Ok(Reply::of("text/plain; charset=utf-8", licenses().into_bytes())),
-            path if path.starts_with("api/") => Ok(Reply::status(StatusCode::NOT_FOUND)),
-            path => Ok(self.asset(if path.is_empty() { "index.html" } else { path })),
+            _ => Ok(Reply::status(StatusCode::NOT_FOUND)),
         };
         replied.unwrap_or_else(|message| Reply::error(StatusCode::BAD_REQUEST, &message))
     }
@@ -271,14 +268,6 @@ impl Routes {
         let at = query.number("run", Some(0))?;
         let viewed = usize::try_from(at).ok().and_then(|at| self.runs.get(at));
         viewed.ok_or_else(|| format!("there is no run {at}"))
-    }
-
-    fn asset(&self, name: &str) -> Reply {
-        let Some(asset) = self.assets.find(name) else { return Reply::status(StatusCode::NOT_FOUND) };
-        let (content_type, is_packed, is_immutable) =
-            (asset.content_type, asset.is_packed, asset.is_immutable);
-        let reply = Reply { is_packed, ..Reply::of(content_type, asset.bytes) };
-        if is_immutable { reply.forever() } else { reply }
     }
 
     pub fn meta(&self, viewed: &Viewed) -> Value {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 use ouzel::engine::Progress;
-use ouzel_view::{Answers, Ask, Listen, Refusal, Run, Settings, serve};
+use ouzel_view::{Answers, Ask, Listen, Refusal, Run, ServeError, Settings, serve};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -24,19 +24,26 @@ impl Answers for Echo {
     }
 }
 
+/// The runs, or why they cannot be opened.
+type Opened = Result<(Vec<Run>, Arc<dyn Answers>), String>;
+
 struct Served {
     address: String,
-    ended: JoinHandle<std::io::Result<()>>,
+    ended: JoinHandle<Result<(), ServeError<String>>>,
 }
 
 fn served(listen: Listen) -> Served {
-    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pmpi-masterio");
-    let trace = Run::Trace(Arc::new(ouzel::open(&trace).unwrap()));
+    served_by(listen, || {
+        let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/pmpi-masterio");
+        Ok((vec![Run::Trace(Arc::new(ouzel::open(&trace).unwrap()))], Arc::new(Echo)))
+    })
+}
+
+fn served_by(listen: Listen, open: impl FnOnce() -> Opened + Send + 'static) -> Served {
     let (sender, lines) = mpsc::channel();
     let settings = Settings { listen, opens_browser: false, cache: None, idle: Duration::from_secs(2) };
-    let ended = std::thread::spawn(move || {
-        serve(vec![trace], Arc::new(Echo), &settings, |lines| sender.send(lines.to_vec()).unwrap())
-    });
+    let ended =
+        std::thread::spawn(move || serve(open, &settings, |lines| sender.send(lines.to_vec()).unwrap()));
     let address = lines.recv().unwrap().into_iter().find_map(|line| {
         let at = line.find("http://")?;
         Some(line[at + "http://".len()..].to_owned())
@@ -233,6 +240,27 @@ fn a_socket_lies_in_a_folder_of_its_user_and_is_removed() {
     std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
     let listen = Listen::Socket(open.join("ouzel.sock"));
     let settings = Settings { listen, opens_browser: false, cache: None, idle: Duration::from_secs(2) };
-    let refused = serve(Vec::new(), Arc::new(Echo), &settings, |_| panic!("it listens")).unwrap_err();
+    let open = || Opened::Ok((Vec::new(), Arc::new(Echo)));
+    let Err(ServeError::Serve(refused)) = serve(open, &settings, |_| panic!("it listens")) else {
+        panic!("it is served")
+    };
     assert!(refused.to_string().contains("others can enter"), "{refused}");
+}
+
+#[test]
+fn the_page_is_there_before_the_run_is_open() {
+    let (sender, is_wanted) = mpsc::channel();
+    let served = served_by(Listen::Port(0), move || {
+        is_wanted.recv().unwrap();
+        Err("the file is cut off".to_owned())
+    });
+    assert_eq!(served.status("GET", "/TOKEN/", "", ""), 200);
+    let (host, token) = served.parts();
+    let mut waiting = TcpStream::connect(host).unwrap();
+    write!(waiting, "GET /{token}/api/meta HTTP/1.1\r\nHost: {host}\r\n\r\n").unwrap();
+    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(waiting.read(&mut [0]).is_err(), "an answer about a run that is not open");
+    sender.send(()).unwrap();
+    let Err(ServeError::Open(why)) = served.ended.join().unwrap() else { panic!("it is opened") };
+    assert_eq!(why, "the file is cut off");
 }

@@ -77,3 +77,14 @@ fn a_report_has_the_timeline_of_the_viewer_if_the_program_has_its_page() {
     assert!(with == page("jobs.html", &["--jobs", "1"]));
     assert!(with != page("part.html", &["--ranks", "0-1"]));
 }
+
+#[test]
+fn what_is_no_run_gets_no_address() {
+    let scratch = Scratch::new("view-nothing");
+    for path in [&scratch.0, &scratch.0.join("nowhere")] {
+        let output = command().args(["view", "--no-open"]).arg(path).output().expect("the binary is there");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]), "{said}");
+        assert!(said.contains("error: "), "{said}");
+    }
+}

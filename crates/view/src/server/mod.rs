@@ -1,11 +1,13 @@
 //! The server: one thread for connections, others for answers.
 //!
 //! ```text
-//! connection ──guard──► path below the token ──┬─ status ──► waits for news
+//! connection ──guard──► path below the token ──┬─ files of the page
+//!                                              ├─ status ──► waits for news
 //!                                              └─ routes ──► a thread that may compute
 //! ```
 //!
-//! Law: a question whose asker has gone is cancelled. A panic in an answer is an error of this answer alone.
+//! Law: a question whose asker has gone is cancelled. A panic in an answer is an error of this answer alone. Questions
+//! wait until the runs are open; the files of the page do not.
 
 mod browser;
 mod guard;
@@ -15,6 +17,8 @@ pub(crate) mod reply;
 pub use guard::Token;
 pub use listen::Listen;
 
+use crate::ServeError;
+use crate::assets::Assets;
 use crate::cache::TileCache;
 use crate::routes::{Request, Routes};
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -33,6 +37,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{oneshot, watch};
 
 /// Threads that compute answers at the same time. A page asks for some tiles at once; a second browser must not wait.
 const N_ANSWERING: usize = 8;
@@ -44,6 +49,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NEWS: Duration = Duration::from_secs(20);
 /// How long a question waits for the first picture.
 const PICTURE: Duration = Duration::from_secs(10);
+
+/// What all paths but those of the page's files begin with.
+const QUESTIONS: &str = "api/";
+/// How far the tiles are.
+const STATUS: &str = "api/status";
 
 /// How to serve.
 #[derive(Debug, Clone)]
@@ -61,13 +71,21 @@ pub struct Settings {
 /// What is shared by all connections.
 struct Shared {
     token: Token,
-    routes: Routes,
+    assets: Assets,
+    /// `None` until the runs are open.
+    routes: watch::Receiver<Option<Arc<Routes>>>,
     began: Instant,
     /// Milliseconds from the beginning to the last request that a user caused.
     last_ms: AtomicU64,
 }
 
 impl Shared {
+    /// Waits until the runs are open; `None` if the server ends without them.
+    async fn routes(&self) -> Option<Arc<Routes>> {
+        let mut routes = self.routes.clone();
+        routes.wait_for(Option::is_some).await.ok()?.clone()
+    }
+
     fn touch(&self) {
         let now = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_ms.fetch_max(now, Ordering::Relaxed);
@@ -79,33 +97,65 @@ impl Shared {
     }
 }
 
-/// Serves until nobody has asked anything for the time that the settings say. `tell` gets the lines for the user once
-/// the server listens.
+/// Serves what `open` opens until nobody has asked anything for the time that the settings say. `tell` gets the lines for
+/// the user once the server listens.
 ///
 /// # Errors
-/// If the server cannot listen.
-pub(crate) fn serve(routes: Routes, settings: &Settings, tell: impl FnOnce(&[String])) -> io::Result<()> {
+/// If the runs cannot be opened, or the server cannot listen.
+pub(crate) fn serve<E: Send>(
+    open: impl FnOnce() -> Result<Routes, ServeError<E>> + Send,
+    settings: &Settings,
+    tell: impl FnOnce(&[String]),
+) -> Result<(), ServeError<E>> {
     let token = Token::new()?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .enable_time()
         .max_blocking_threads(N_ANSWERING)
         .build()?;
-    let ended = runtime.block_on(async {
-        let listener = Listener::new(&settings.listen).await?;
-        let address = address(&listener, &token);
-        let _redirect = match settings.opens_browser && listener.port().is_some() {
-            true => browser::open(&address)?,
-            false => None,
-        };
-        tell(&lines(&settings.listen, &listener, &address, &token));
-        #[expect(clippy::disallowed_methods, reason = "an idle server ends; no answer depends on the clock")]
-        let began = Instant::now();
-        let shared = Arc::new(Shared { token, routes, began, last_ms: AtomicU64::new(0) });
-        listen(&listener, &shared, settings.idle).await
-    });
-    // Threads that still compute end with the process.
-    runtime.shutdown_background();
+    std::thread::scope(|scope| {
+        let (sender, opened) = oneshot::channel();
+        // A server that has ended wants no runs.
+        let work = move || drop(sender.send(open()));
+        std::thread::Builder::new().name("opening".to_owned()).spawn_scoped(scope, work)?;
+        let ended = runtime.block_on(serve_opened(opened, token, settings, tell));
+        // Threads that still compute end with the process.
+        runtime.shutdown_background();
+        ended
+    })
+}
+
+async fn serve_opened<E>(
+    opened: oneshot::Receiver<Result<Routes, ServeError<E>>>,
+    token: Token,
+    settings: &Settings,
+    tell: impl FnOnce(&[String]),
+) -> Result<(), ServeError<E>> {
+    let listener = Listener::new(&settings.listen).await?;
+    let (sender, routes) = watch::channel(None);
+    let address = address(&listener, &token);
+    let _redirect = match settings.opens_browser && listener.port().is_some() {
+        true => browser::open(&address)?,
+        false => None,
+    };
+    tell(&lines(&settings.listen, &listener, &address, &token));
+    #[expect(clippy::disallowed_methods, reason = "an idle server ends; no answer depends on the clock")]
+    let began = Instant::now();
+    let shared = Shared { token, assets: Assets::new(), routes, began, last_ms: AtomicU64::new(0) };
+    let shared = Arc::new(shared);
+    let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+    let opened = opened.await.unwrap_or_else(|_| Err(io::Error::other("the runs cannot be opened").into()));
+    let ended = match opened {
+        Ok(routes) => {
+            sender.send_replace(Some(Arc::new(routes)));
+            until_idle(&shared, settings.idle).await;
+            Ok(())
+        }
+        Err(why) => Err(why),
+    };
+    // A socket is removed with its listener.
+    accepting.abort();
+    let _aborted = accepting.await;
     ended
 }
 
@@ -133,32 +183,31 @@ fn lines(listen: &Listen, listener: &Listener, address: &str, token: &Token) -> 
     lines
 }
 
-async fn listen(listener: &Listener, shared: &Arc<Shared>, idle: Duration) -> io::Result<()> {
-    loop {
-        let quiet = shared.quiet();
-        if idle <= quiet {
-            return Ok(());
-        }
-        // Nobody came, or somebody did: either way it is looked at again.
-        let _ = tokio::time::timeout(idle - quiet, accepted(listener, shared)).await;
+/// Waits until nobody has asked anything for so long.
+async fn until_idle(shared: &Shared, idle: Duration) {
+    while let Some(rest) = idle.checked_sub(shared.quiet()).filter(|rest| !rest.is_zero()) {
+        tokio::time::sleep(rest).await;
     }
 }
 
-/// Takes one connection. Running out of file descriptors is waited for: it must not end the server.
-async fn accepted(listener: &Listener, shared: &Arc<Shared>) {
-    let taken = match listener {
-        Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-            // Small answers should not wait for more; a connection works without, too.
-            let _ = stream.set_nodelay(true);
-            tokio::spawn(connection(stream, Arc::clone(shared)));
-        }),
-        #[cfg(unix)]
-        Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| {
-            tokio::spawn(connection(stream, Arc::clone(shared)));
-        }),
-    };
-    if taken.is_err() {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+/// Takes connections for as long as the server lives.
+async fn accept(listener: Listener, shared: Arc<Shared>) {
+    loop {
+        let taken = match &listener {
+            Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                // Small answers should not wait for more; a connection works without, too.
+                let _ = stream.set_nodelay(true);
+                tokio::spawn(connection(stream, Arc::clone(&shared)));
+            }),
+            #[cfg(unix)]
+            Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| {
+                tokio::spawn(connection(stream, Arc::clone(&shared)));
+            }),
+        };
+        // Running out of file descriptors is waited for: it must not end the server.
+        if taken.is_err() {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     }
 }
 
@@ -197,16 +246,31 @@ async fn answer(request: hyper::Request<Incoming>, shared: Arc<Shared>) -> Respo
     let takes_packed = parts.headers.get_all(ACCEPT_ENCODING).iter().any(|value| {
         value.to_str().is_ok_and(|value| value.split(',').any(|one| one.trim().starts_with("gzip")))
     });
-    if request.path == "api/status" {
-        // The page asks this by itself for as long as it is open: it keeps no server alive.
-        shared.routes.wait_for_news(&request, NEWS).await;
-    } else {
+    // The page asks for the status by itself for as long as it is open: that keeps no server alive.
+    if request.path != STATUS {
         shared.touch();
     }
-    if request.path == guard::ASK {
-        shared.routes.wait_for_picture(PICTURE).await;
+    if !request.path.starts_with(QUESTIONS) {
+        let work = move |_: &_| shared.assets.reply(&request.path);
+        return computed(work, takes_packed).await.response();
     }
-    computed(request, Arc::clone(&shared), takes_packed).await.response()
+    let Some(routes) = shared.routes().await else {
+        return Reply::error(StatusCode::SERVICE_UNAVAILABLE, "the run cannot be opened").response();
+    };
+    if request.path == STATUS {
+        routes.wait_for_news(&request, NEWS).await;
+    }
+    if request.path == guard::ASK {
+        routes.wait_for_picture(PICTURE).await;
+    }
+    let work = move |progress: &_| {
+        let reply = routes.reply(&request, progress);
+        if request.path != STATUS {
+            shared.touch();
+        }
+        reply
+    };
+    computed(work, takes_packed).await.response()
 }
 
 /// Cancels what nobody waits for any more.
@@ -219,14 +283,11 @@ impl Drop for CancelsWhenDropped {
 }
 
 /// The answer, compressed if the asker `takes_packed`: both take longer than other connections should wait.
-async fn computed(request: Request, shared: Arc<Shared>, takes_packed: bool) -> Reply {
+async fn computed(work: impl FnOnce(&Arc<Progress>) -> Reply + Send + 'static, takes_packed: bool) -> Reply {
     let progress = Arc::new(Progress::default());
     let _asker = CancelsWhenDropped(Arc::clone(&progress));
     let work = tokio::task::spawn_blocking(move || {
-        let reply = shared.routes.reply(&request, &progress);
-        if request.path != "api/status" {
-            shared.touch();
-        }
+        let reply = work(&progress);
         if takes_packed { reply.packed() } else { reply.unpacked() }
     });
     work.await.unwrap_or_else(|_| Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal error"))

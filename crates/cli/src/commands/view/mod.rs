@@ -8,10 +8,9 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::found::{Either, Found};
 use crate::terminal::style::shown;
-use anyhow::Context;
 use asker::Asker;
 use clap::Args;
-use ouzel_view::{Listen, Run, Settings, TileCache, serve, view_file};
+use ouzel_view::{Answers, Listen, Run, ServeError, Settings, TileCache, serve, view_file};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -130,14 +129,24 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
     if let Some(cache) = &mut cache {
         paths().for_each(|path| cache.expect(path));
     }
-    let runs = paths().map(|path| opened(Found::at(common, path))).collect::<anyhow::Result<Vec<Run>>>()?;
+    let found: Vec<Found<'_>> = paths().map(|path| Found::at(common, path)).collect();
+    let is_recognised = found.iter().all(Found::is_recognised);
+    let open_all = || found.into_iter().map(opened).collect::<anyhow::Result<Vec<Run>>>();
+    if !is_recognised {
+        // No address for what is no run: the user sees the error alone.
+        return open_all().map(|_| Outcome::Complete);
+    }
+    let open = || {
+        let runs = open_all()?;
+        let asker = Asker::new(common.clone(), &runs);
+        Ok((runs, Arc::new(asker) as Arc<dyn Answers>))
+    };
     let any_port = 0;
     let listen = match &args.listen {
         Some(Socket(path)) => Listen::Socket(path.clone()),
         None => Listen::Port(args.port.unwrap_or(any_port)),
     };
     let settings = Settings { listen, opens_browser: !args.no_open, cache, idle: args.idle };
-    let asker = Asker::new(common.clone(), &runs);
     let tell = |lines: &[String]| {
         if !common.quiet {
             // Without a reader of these lines, the browser is open all the same.
@@ -147,7 +156,10 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
             );
         }
     };
-    serve(runs, Arc::new(asker), &settings, tell).context("cannot serve")?;
+    serve(open, &settings, tell).map_err(|error| match error {
+        ServeError::Open(error) => error,
+        ServeError::Serve(error) => anyhow::Error::new(error).context("cannot serve"),
+    })?;
     Ok(Outcome::Complete)
 }
 
