@@ -56,7 +56,12 @@ impl Trace {
         })?;
         let view = (definitions, by, per);
         Ok(answer.map(|(profile, metrics, communication)| {
-            let (rows, mut table) = profile.seen(view);
+            let mut table = profile.table(view);
+            // As many as the table has, and sorted once more: only for columns beside them.
+            let rows = match metrics.is_some() || communication.is_some() {
+                true => profile.rows(view),
+                false => Vec::new(),
+            };
             if let Some(metrics) = metrics {
                 table = with_counters(table, &rows, &metrics, counters, view);
             }
@@ -82,13 +87,17 @@ enum Times {
 }
 
 impl Times {
-    /// The rows, and the table of them.
-    fn seen(&self, (definitions, by, per): (&Definitions, By, Per)) -> (Vec<ProfileRow>, Table) {
+    fn rows(&self, (definitions, by, per): (&Definitions, By, Per)) -> Vec<ProfileRow> {
         match self {
-            Times::OfAll(profile) => (profile.rows(definitions, by), profile.table(definitions, by)),
-            Times::OfEach(profile) => {
-                (profile.rows(definitions, by, per), profile.table(definitions, by, per))
-            }
+            Times::OfAll(profile) => profile.rows(definitions, by),
+            Times::OfEach(profile) => profile.rows(definitions, by, per),
+        }
+    }
+
+    fn table(&self, (definitions, by, per): (&Definitions, By, Per)) -> Table {
+        match self {
+            Times::OfAll(profile) => profile.table(definitions, by),
+            Times::OfEach(profile) => profile.table(definitions, by, per),
         }
     }
 }
