@@ -7,7 +7,7 @@
 use crate::runner::{Ran, answers, bounded, run as run_command};
 use crate::workspace;
 use anyhow::{Context, Result};
-use ouzel_testkit::compiles_openmp;
+use ouzel_testkit::{compiles_mpi, compiles_openmp};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -73,15 +73,17 @@ fn install_reference_reader(tools: &mut Tools) {
 }
 
 /// Recording is tried on programs of both families of MPI libraries, in C and Fortran.
-fn install_mpi(tools: &mut Tools) {
-    for (package, program) in [
-        ("openmpi-bin", "mpirun.openmpi"),
-        ("libopenmpi-dev", "mpicc.openmpi"),
-        ("mpich", "mpirun.mpich"),
-        ("libmpich-dev", "mpicc.mpich"),
-        ("gfortran", "gfortran"),
-    ] {
-        if answers(Command::new(program).arg("--version")) {
+pub fn install_mpi(tools: &mut Tools) {
+    let starts = |program: &str| answers(Command::new(program).arg("--version"));
+    let packages: [(&str, &str, &dyn Fn(&str) -> bool); 5] = [
+        ("openmpi-bin", "mpirun.openmpi", &starts),
+        ("libopenmpi-dev", "mpicc.openmpi", &compiles_mpi),
+        ("mpich", "mpirun.mpich", &starts),
+        ("libmpich-dev", "mpicc.mpich", &compiles_mpi),
+        ("gfortran", "gfortran", &starts),
+    ];
+    for (package, program, is_there) in packages {
+        if is_there(program) {
             continue;
         }
         if let Err(error) = install_debian_package(package) {

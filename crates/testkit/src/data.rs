@@ -44,10 +44,13 @@ pub fn shared_path(path: &str) -> Option<PathBuf> {
     }
 }
 
-/// Whether these programs are installed; `false` as for [`shared_data`].
+/// Whether these programs are installed, MPI's compilers of C with the header; `false` as for [`shared_data`].
 pub fn has_programs(names: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    let is_there = |name: &str| {
+        std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+            && (!name.starts_with("mpicc") || compiles_mpi(name))
+    };
     let absent: Vec<&str> = names.iter().copied().filter(|name| !is_there(name)).collect();
     absent.is_empty() || skips::note::<()>(&format!("not installed: {}", absent.join(", "))).is_some()
 }
@@ -60,9 +63,20 @@ pub fn has_openmp(compiler: &str) -> bool {
 
 /// The same without a word.
 pub fn compiles_openmp(compiler: &str) -> bool {
+    makes_program(compiler, &["-fopenmp"])
+}
+
+/// Whether this compiler of C, one of MPI's, makes programs: Debian has its header in a package of its own.
+pub fn compiles_mpi(compiler: &str) -> bool {
+    makes_program(compiler, &["-include", "mpi.h"])
+}
+
+/// Whether a compiler of C makes a program with these arguments.
+fn makes_program(compiler: &str, arguments: &[&str]) -> bool {
     let mut command = Command::new(compiler);
     // A program without code, whose `main` the linker makes up.
-    command.args(["-fopenmp", "-x", "c", "-o", "/dev/null", "/dev/null", "-Wl,--defsym,main=0"]);
+    command.args(arguments);
+    command.args(["-x", "c", "-o", "/dev/null", "/dev/null", "-Wl,--defsym,main=0"]);
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }

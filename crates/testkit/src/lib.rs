@@ -24,7 +24,8 @@ mod toy_profile;
 
 pub use application::{OutputApplication, SimulatedApplication};
 pub use data::{
-    archives, compiles_openmp, golden, has_openmp, has_programs, shared_data, shared_path, workspace_root,
+    archives, compiles_mpi, compiles_openmp, golden, has_openmp, has_programs, shared_data, shared_path,
+    workspace_root,
 };
 pub use lost::without_definitions;
 pub use rng::Rng;

@@ -7,9 +7,10 @@ use super::Program;
 use super::facts::{Facts, Runs, folder};
 use crate::bench::machine;
 use crate::runner::{answers, bounded, output};
-use crate::setup::install_debian_package;
+use crate::setup::{Tools, install_debian_package, install_mpi};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
+use ouzel_testkit::compiles_mpi;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,13 +19,6 @@ use std::process::Command;
 const RUN_SECONDS: u32 = 60;
 /// Seconds for one compiler call.
 const COMPILE_SECONDS: u32 = 120;
-/// What Debian calls what is needed, and a program that is there when it is installed.
-const PACKAGES: [(&str, &str); 4] = [
-    ("openmpi-bin", "mpirun"),
-    ("libopenmpi-dev", "mpicc"),
-    ("libotf2-trace-dev", "otf2-config"),
-    ("gfortran", "gfortran"),
-];
 /// The parts of the tracer that all programs need.
 const TRACER: [(&str, &str); 6] = [
     ("zoo/trace/record.c", "record.o"),
@@ -63,16 +57,14 @@ impl Workshop {
     /// # Errors
     /// When the tracer does not compile.
     pub fn set_up(root: &Path) -> Result<Option<Self>> {
-        for (package, program) in PACKAGES {
-            if answers(Command::new(program).arg("--version")) {
-                continue;
-            }
-            if let Err(error) = install_debian_package(package) {
-                println!("skipped: {package}: {error:#}");
-            }
-        }
+        install_mpi(&mut Tools::default());
         let is_there = |program: &str| answers(Command::new(program).arg("--version"));
-        if !["mpirun", "mpicc", "otf2-config"].iter().all(|program| is_there(program)) {
+        if !is_there("otf2-config")
+            && let Err(error) = install_debian_package("libotf2-trace-dev")
+        {
+            println!("skipped: libotf2-trace-dev: {error:#}");
+        }
+        if !(is_there("mpirun") && compiles_mpi("mpicc") && is_there("otf2-config")) {
             return Ok(None);
         }
         let folder = workspace::cache(root).join("zoo");
