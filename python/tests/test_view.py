@@ -18,7 +18,7 @@ def test_the_run_is_served_until_it_is_closed(testdata):
     with trace.view([testdata / "pmpi-jacobi"]) as view:
         assert view.url.startswith("http://127.0.0.1:")
         meta = got(view, "api/meta")
-        assert meta["n_locations"] == len(meta["locations"]["name"]) == len(trace.ranks)
+        assert meta["n_locations"] == sum(n for _, n in meta["locations"]["name"]) == len(trace.ranks)
         assert len(meta["runs"]) == 2
         assert view.url in repr(view) and view.url in view._repr_html_() and "ssh " in view.remote
     assert "closed" in repr(view)

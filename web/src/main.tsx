@@ -10,9 +10,12 @@ import { install } from "./api.ts";
 import { StoreContext } from "./state/answer.ts";
 import { fromHash } from "./state/hash.ts";
 import { Store } from "./state/store.ts";
+import { warmUp } from "./timeline/painter.ts";
 
 /** A message that is gone sooner is a flicker. */
 const NOTICED_MS = 400;
+/** A run that takes longer to open leaves time to prepare its picture. */
+const IDLE_MS = 30;
 
 const pending = new Pending();
 // An id of its own: an element called `ouzel` would be `window.ouzel` until the script runs.
@@ -29,10 +32,10 @@ async function found(): Promise<{ source: DataSource; hash?: string }> {
   return { source };
 }
 
-/** What `wanted` becomes; `meanwhile` is done where it takes long enough to be noticed. */
-async function soon<T>(wanted: Promise<T>, meanwhile: () => void): Promise<T> {
-  const timer = setTimeout(meanwhile, NOTICED_MS);
-  return wanted.finally(() => clearTimeout(timer));
+/** What `wanted` becomes; each of `meanwhile` is done where it takes longer than so many milliseconds. */
+async function soon<T>(wanted: Promise<T>, ...meanwhile: [number, () => void][]): Promise<T> {
+  const timers = meanwhile.map(([ms, work]) => setTimeout(work, ms));
+  return wanted.finally(() => timers.forEach(clearTimeout));
 }
 
 async function start(): Promise<void> {
@@ -40,13 +43,16 @@ async function start(): Promise<void> {
   // Both at once: over a slow line, each way there and back counts.
   const status = source.status(0);
   status.catch(() => undefined);
-  const meta = await soon(source.meta(), () => render(<p class="pad dim" role="status">The run is being opened…</p>, root));
+  const say = () => render(<p class="pad dim" role="status">The run is being opened…</p>, root);
+  const meta = await soon(source.meta(), [IDLE_MS, warmUp], [NOTICED_MS, say]);
   const store = new Store(source, meta, pending);
   if (hash !== undefined) store.set(fromHash(hash));
   if (!store.asks) followReport(store);
   document.title = `${meta.name} – Ouzel`;
-  render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
   void store.follow(status);
+  // What it asks for first is under way while the page is laid out.
+  await status.catch(() => undefined);
+  render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
 }
 
 start().catch((error: unknown) => {

@@ -150,7 +150,7 @@ function columnsOf(locations) {
   };
   const runs = (values) => values.reduce((all, value) => { const last = all.at(-1); if (last?.[0] === value) last[1] += 1; else all.push([value, 1]); return all; }, []);
   const column = (key) => locations.map((location) => location[key]);
-  return { id: steps(column("id")), rank: steps(column("rank")), name: column("name"), kind: runs(column("kind")), parent_row: steps(column("parent_row")) };
+  return { id: steps(column("id")), rank: steps(column("rank")), name: runs(column("name")), kind: runs(column("kind")), parent_row: steps(column("parent_row")) };
 }
 
 /** The document about a run with its locations as objects. */
@@ -159,7 +159,7 @@ export function expanded(meta) {
   const sums = (steps) => { let at = 0; return unrolled(steps).map((step) => (step === null ? null : (at += step))); };
   const { id, rank, name, kind, parent_row } = meta.locations;
   const [ids, ranks, parents, kinds] = [...[id, rank, parent_row].map(sums), unrolled(kind)];
-  return { ...meta, locations: name.map((each, row) => ({ id: ids[row], rank: ranks[row], name: each, kind: kinds[row], parent_row: parents[row] })) };
+  return { ...meta, locations: unrolled(name).map((each, row) => ({ id: ids[row], rank: ranks[row], name: each, kind: kinds[row], parent_row: parents[row] })) };
 }
 
 function metaOf(truth, trace) {

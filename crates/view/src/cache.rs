@@ -1,20 +1,20 @@
 //! Tiles of complete passes in files, so that the second start shows the run at once.
 //!
 //! ```text
-//! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  place of the index (8 bytes)
+//! FINGERPRINT.tiles:  OUZELTIL  key (16 bytes)  checksum (16 bytes)  place of the index (8 bytes)  times (16 bytes)
 //!                     fine levels, location by location      read when they are shown
 //!                     index: gzip of call paths, coarse levels, and where the fine ones are, with their hashes
 //! ```
 //!
-//! The checksum covers the index, then its place. Fine levels are checked when they are read, so a start does not take
-//! longer with more events.
+//! The key is of versions and definitions; times are those of the files of the trace. The checksum covers the index,
+//! then its place. Fine levels are checked when they are read, so a start does not take longer with more events.
 //!
 //! Law: a file is disposable. One of another version, of files that changed since, or whose index is damaged, is as if
-//! it were not there, and is replaced. One whose fine levels are damaged shows nothing of what is, says so, and goes.
+//! it were not there, and is replaced; what it showed while the times of many files were asked for is taken back. One whose fine levels are damaged shows nothing of what is, says so, and goes.
 //! A file gets its name when it is complete; the user alone can read it. Nothing is written beside the trace, unless
 //! its folder is the one that was named.
 
-use crate::file_times::FileTimes;
+use crate::file_times::file_times;
 use crate::fine::FineFile;
 use crate::private;
 use crate::store::{Saved, TileStore};
@@ -23,7 +23,6 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use ouzel::Trace;
 use ouzel_files::unfinished::{Existing, Unfinished};
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -31,31 +30,41 @@ use twox_hash::XxHash3_128;
 
 const MAGIC: [u8; 8] = *b"OUZELTIL";
 /// Changes with what tiles mean or how they are stored.
-const VERSION: u32 = 5;
-const HEADER_BYTES: u64 = 8 + 16 + 16 + 8;
+const VERSION: u32 = 6;
+const HEADER_BYTES: u64 = 8 + 16 + 16 + 8 + 16;
 /// More than the coarse levels of all rows and the hashes of 10¹⁰ bins: a damaged place must not fill the memory.
 const MAX_INDEX_BYTES: u64 = 1 << 28;
 /// The same, unpacked.
 const MAX_UNPACKED_BYTES: u64 = 1 << 30;
 
+/// What a file has of a trace.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub saved: Saved,
+    /// The file of the fine levels.
+    pub fine: FineFile,
+    /// Those of the files of the trace when the tiles were made.
+    pub times: u128,
+}
+
 /// A folder of such files.
 #[derive(Debug, Clone)]
 pub struct TileCache {
     folder: PathBuf,
-    /// By the path of the trace.
-    times: BTreeMap<PathBuf, FileTimes>,
+}
+
+/// A file of the cache that is being made.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    unfinished: Unfinished,
+    /// Those of the files of the trace, before events are read.
+    times: u128,
 }
 
 impl TileCache {
     /// In this folder. It is made when the viewer starts.
     pub fn at(folder: &Path) -> Self {
-        TileCache { folder: folder.to_owned(), times: BTreeMap::new() }
-    }
-
-    /// A trace at `path` will be opened: asks for the times of its files meanwhile, on a thread. Of 100,000 locations, that
-    /// takes as long as opening them.
-    pub fn expect(&mut self, path: &Path) {
-        self.times.entry(path.to_owned()).or_insert_with(|| FileTimes::ask(path));
+        TileCache { folder: folder.to_owned() }
     }
 
     /// Makes the folder, for the user alone.
@@ -70,48 +79,46 @@ impl TileCache {
         self.folder.join(format!("{}.tiles", trace.fingerprint_of_definitions()))
     }
 
-    /// Names, lengths and times of the files at the path of a trace while it was opened.
-    fn times(&self, trace: &Trace) -> io::Result<u128> {
-        let asked = self.times.get(trace.path());
-        asked.map_or_else(|| FileTimes::ask(trace.path()).hash(), FileTimes::hash)
-    }
-
-    /// What distinguishes the tiles of a trace from all others, and from those of its files before a change: versions,
-    /// definitions, and the times of its files.
-    fn key(&self, trace: &Trace) -> io::Result<u128> {
-        let times = self.times(trace)?;
+    /// What distinguishes the tiles of a trace from all others: versions and definitions.
+    fn key(trace: &Trace) -> u128 {
         let mut hash = XxHash3_128::new();
         hash.write(&VERSION.to_le_bytes());
         hash.write(env!("CARGO_PKG_VERSION").as_bytes());
         hash.write(trace.fingerprint_of_definitions().to_string().as_bytes());
-        hash.write(&times.to_le_bytes());
-        Ok(hash.finish_128())
+        hash.finish_128()
     }
 
-    /// The tiles of a trace, if they are there and whole, and the file of the fine ones.
-    pub(crate) fn load(&self, trace: &Trace) -> Option<(Saved, FineFile)> {
+    /// Whether the files of a trace still have these times.
+    pub(crate) fn is_current(trace: &Trace, times: u128) -> bool {
+        file_times(trace.path()).is_ok_and(|now| now == times)
+    }
+
+    /// What is kept of a trace with these definitions, if it is there and whole.
+    pub(crate) fn load(&self, trace: &Trace) -> Option<Kept> {
         let path = self.file(trace);
         let mut file = ouzel_files::input::open(&path).ok()?;
         let mut header = [0; HEADER_BYTES as usize];
         file.read_exact(&mut header).ok()?;
-        if header[..8] != MAGIC {
+        if header[..8] != MAGIC || header[8..24] != Self::key(trace).to_le_bytes() {
             return None;
         }
         let Index { saved, place, n_bytes } = Index::read(&mut file, &header)?;
         let fine = FineFile::kept(file, place + n_bytes, path);
-        let is_of_trace = self.key(trace).ok()?.to_le_bytes() == header[8..24];
-        (is_of_trace && saved.is_sound(trace.definitions(), place)).then_some((saved, fine))
+        let times = u128::from_le_bytes(header[48..].try_into().ok()?);
+        saved.is_sound(trace.definitions(), place).then_some(Kept { saved, fine, times })
     }
 
-    /// A file that the fine levels of a trace go to while they are made.
+    /// A file that the fine levels of a trace go to while they are made; what is read after this is not older than the
+    /// times that the file will have.
     ///
     /// # Errors
-    /// If it cannot be made.
-    pub(crate) fn begin(&self, trace: &Trace) -> io::Result<(Unfinished, FineFile)> {
+    /// If it cannot be made, or the files of the trace have no times.
+    pub(crate) fn begin(&self, trace: &Trace) -> io::Result<(Begun, FineFile)> {
+        let times = file_times(trace.path())?;
         let (unfinished, mut file) = Unfinished::file_beside(&self.file(trace))?;
         of_the_user_alone(&file)?;
         file.write_all(&[0; HEADER_BYTES as usize])?;
-        Ok((unfinished, FineFile::new(file, HEADER_BYTES)))
+        Ok((Begun { unfinished, times }, FineFile::new(file, HEADER_BYTES)))
     }
 
     /// Keeps the tiles of a trace in the file that was begun for it.
@@ -122,19 +129,20 @@ impl TileCache {
         &self,
         trace: &Trace,
         store: &TileStore,
-        mut unfinished: Unfinished,
+        Begun { mut unfinished, times }: Begun,
     ) -> io::Result<()> {
         // There was no room for it.
         let Some(fine) = store.fine() else { return Ok(()) };
-        if FileTimes::ask(trace.path()).hash()? != self.times(trace)? {
+        if file_times(trace.path())? != times {
             return Err(io::Error::other("files of the trace changed while it was read"));
         }
         // Numbers come one by one.
         let packed = BufWriter::with_capacity(1 << 16, GzEncoder::new(Vec::new(), Compression::fast()));
         let index = store.save(packed)?.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?;
         let place = fine.append_bytes(&index)?;
-        let (key, checksum) = (self.key(trace)?.to_le_bytes(), checksum(&index, place).to_le_bytes());
-        fine.begin_with(&[&MAGIC[..], &key, &checksum, &place.to_le_bytes()].concat())?;
+        let (key, checksum) = (Self::key(trace).to_le_bytes(), checksum(&index, place).to_le_bytes());
+        let header = [&MAGIC[..], &key, &checksum, &place.to_le_bytes(), &times.to_le_bytes()];
+        fine.begin_with(&header.concat())?;
         unfinished.become_at(&self.file(trace), Existing::Replace)
     }
 }
@@ -150,7 +158,7 @@ struct Index {
 impl Index {
     /// `None` if it is damaged.
     fn read(file: &mut File, header: &[u8; HEADER_BYTES as usize]) -> Option<Index> {
-        let place = u64::from_le_bytes(header[40..].try_into().ok()?);
+        let place = u64::from_le_bytes(header[40..48].try_into().ok()?);
         file.seek(SeekFrom::Start(place)).ok()?;
         let mut index = Vec::new();
         file.take(MAX_INDEX_BYTES).read_to_end(&mut index).ok()?;
@@ -230,6 +238,12 @@ mod tests {
         (0..n_bins).map(bin).collect()
     }
 
+    /// What is kept of the trace as it is.
+    fn current(cache: &TileCache, trace: &Trace) -> Option<(Saved, FineFile)> {
+        let Kept { saved, fine, times } = cache.load(trace)?;
+        TileCache::is_current(trace, times).then_some((saved, fine))
+    }
+
     /// Some levels are in the file.
     fn store(trace: &Trace) -> Arc<TileStore> {
         Arc::new(TileStore::new(&rows(trace), 1.0, Arc::<News>::default()).with_bins_in_memory(64))
@@ -243,14 +257,14 @@ mod tests {
         let trace = ouzel::open(&run).unwrap();
         let cache = TileCache::at(&folder);
         cache.make_folder().unwrap();
-        assert!(cache.load(&trace).is_none());
-        let (unfinished, fine) = cache.begin(&trace).unwrap();
+        assert!(current(&cache, &trace).is_none());
+        let (begun, fine) = cache.begin(&trace).unwrap();
         let made = store(&trace);
         made.keep_fine_in(fine);
         assert!(make_tiles(&trace, &made, &Filter::default()));
-        cache.keep(&trace, &made, unfinished).unwrap();
+        cache.keep(&trace, &made, begun).unwrap();
         let loaded = store(&trace);
-        let (saved, fine) = cache.load(&trace).unwrap();
+        let (saved, fine) = current(&cache, &trace).unwrap();
         loaded.restore(saved, fine);
         assert_eq!(loaded.call_paths(0), made.call_paths(0));
         // As fine as they were made, and as if all had been in memory.
@@ -277,11 +291,11 @@ mod tests {
         let (mut n_fine, mut n_other) = (0, 0);
         for at in (0..whole.len()).step_by(whole.len() / 60 + 1) {
             fs::write(&files[0], &whole[..at]).unwrap();
-            assert!(cache.load(&trace).is_none(), "cut at {at}");
+            assert!(current(&cache, &trace).is_none(), "cut at {at}");
             let mut damaged = whole.clone();
             damaged[at] ^= 0x20;
             fs::write(&files[0], damaged).unwrap();
-            let loaded = cache.load(&trace);
+            let loaded = current(&cache, &trace);
             assert_eq!(loaded.is_some(), is_fine(at), "byte {at} of {}", whole.len());
             let Some((saved, fine)) = loaded else {
                 n_other += 1;
@@ -304,18 +318,54 @@ mod tests {
         }
         assert!(0 < n_fine && 0 < n_other);
         fs::write(&files[0], &whole).unwrap();
-        assert!(cache.load(&trace).is_some());
+        assert!(current(&cache, &trace).is_some());
         // Another trace has other tiles; a file of this one that was written again may have other events.
         let other = ouzel::open(Path::new(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/../../testdata/zoo/halo3d/faulty/traces.otf2"
         )));
         fs::copy(&files[0], cache.file(other.as_ref().unwrap())).unwrap();
-        assert!(cache.load(&other.unwrap()).is_none());
+        assert!(current(&cache, &other.unwrap()).is_none());
         let events = run.join("traces.otf2");
         let file = File::options().write(true).open(events).unwrap();
         file.set_modified(UNIX_EPOCH).unwrap();
-        assert!(cache.load(&trace).is_none());
+        assert!(current(&cache, &trace).is_none());
+    }
+
+    #[test]
+    fn what_was_shown_too_early_is_taken_back_and_made_anew() {
+        let scratch = tempfile::tempdir().unwrap();
+        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
+        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
+        let trace = ouzel::open(&run).unwrap();
+        let cache = TileCache::at(&folder);
+        cache.make_folder().unwrap();
+        let (begun, fine) = cache.begin(&trace).unwrap();
+        let made = store(&trace);
+        made.keep_fine_in(fine);
+        assert!(make_tiles(&trace, &made, &Filter::default()));
+        cache.keep(&trace, &made, begun).unwrap();
+        let news = Arc::<News>::default();
+        let loaded = TileStore::new(&rows(&trace), 1.0, Arc::clone(&news)).with_bins_in_memory(64);
+        let loaded = Arc::new(loaded);
+        let kept = cache.load(&trace).unwrap();
+        loaded.restore(kept.saved, kept.fine);
+        // The page asks for nothing of a block that did not change.
+        let known = news.known();
+        assert!(!known.is_complete && known.n_changes_of_blocks.iter().all(|&n| n == 1), "{known:?}");
+        let (top, paths) = (known.n_levels - 1, loaded.call_paths(0));
+        let expected = shown(&made, top, 0);
+        assert_eq!(shown(&loaded, top, 0), expected);
+        loaded.take_back();
+        let known = news.known();
+        assert_eq!((known.n_taken_back, known.n_done, known.end_ns), (1, 0, 0));
+        assert_eq!((loaded.tile(Wanted::whole(top, 0, 0)), loaded.finest()), (None, None));
+        assert!(loaded.fine().is_none());
+        assert!(make_tiles(&trace, &loaded, &Filter::default()));
+        assert_eq!(loaded.call_paths(0)[..paths.len()], paths);
+        let now = news.known();
+        assert!(now.is_complete && now.n_done == now.n_all && now.n_levels == top + 1, "{now:?}");
+        assert_eq!(shown(&loaded, top, 0), expected);
     }
 
     #[test]
@@ -324,22 +374,23 @@ mod tests {
         let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
         copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
         let trace = ouzel::open(&run).unwrap();
-        let mut before = TileCache::at(&folder);
-        before.make_folder().unwrap();
-        before.expect(trace.path());
-        before.key(&trace).unwrap();
-        let keep = || {
-            let (unfinished, fine) = before.begin(&trace).unwrap();
+        let cache = TileCache::at(&folder);
+        cache.make_folder().unwrap();
+        let keep = |meanwhile: &dyn Fn()| {
+            let (begun, fine) = cache.begin(&trace).unwrap();
             let made = store(&trace);
             made.keep_fine_in(fine);
             assert!(make_tiles(&trace, &made, &Filter::default()));
-            before.keep(&trace, &made, unfinished)
+            meanwhile();
+            cache.keep(&trace, &made, begun)
         };
-        keep().unwrap();
-        assert!(before.load(&trace).is_some());
-        let file = File::options().write(true).open(run.join("traces.otf2")).unwrap();
-        file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
-        let error = keep().unwrap_err();
+        keep(&|| {}).unwrap();
+        assert!(current(&cache, &trace).is_some());
+        let error = keep(&|| {
+            let file = File::options().write(true).open(run.join("traces.otf2")).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
+        });
+        let error = error.unwrap_err();
         assert!(error.to_string().contains("changed while it was read"), "{error}");
     }
 

@@ -6,7 +6,6 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::UNIX_EPOCH;
 use twox_hash::XxHash3_128;
@@ -14,39 +13,11 @@ use twox_hash::XxHash3_128;
 /// Files that are looked at: more than any trace has.
 const MAX_FILES: usize = 1 << 20;
 
-/// Names, lengths and times of the files at a path.
-#[derive(Debug, Clone)]
-pub(crate) struct FileTimes {
-    path: PathBuf,
-    /// The error as a text.
-    hash: Arc<OnceLock<Result<u128, String>>>,
-}
-
-impl FileTimes {
-    /// Begins to ask for them, on a thread.
-    pub fn ask(path: &Path) -> FileTimes {
-        let times = FileTimes { path: path.to_owned(), hash: Arc::default() };
-        let asked = times.clone();
-        // Without a thread, who wants the hash asks.
-        let _ = thread::Builder::new().name("file times".to_owned()).spawn(move || asked.wait().is_ok());
-        times
-    }
-
-    /// A hash of them.
-    ///
-    /// # Errors
-    /// If the files cannot be listed, or are too many.
-    pub fn hash(&self) -> io::Result<u128> {
-        self.wait().clone().map_err(io::Error::other)
-    }
-
-    fn wait(&self) -> &Result<u128, String> {
-        self.hash.get_or_init(|| of_files(&self.path).map_err(|error| error.to_string()))
-    }
-}
-
-/// The sum of a hash of each file, as a folder lists 100,000 of them in any order.
-fn of_files(path: &Path) -> io::Result<u128> {
+/// A hash of them: the sum of one of each file, as a folder lists 100,000 of them in any order.
+///
+/// # Errors
+/// If the files cannot be listed, or are too many.
+pub(crate) fn file_times(path: &Path) -> io::Result<u128> {
     let (folder, stem) = if path.is_dir() {
         (path, &[][..])
     } else {
@@ -82,20 +53,20 @@ fn of_files(path: &Path) -> io::Result<u128> {
 
 /// The sum of the hashes of files in a folder, which has the hash `within`, and the folders among them.
 fn of_entries(within: u128, entries: &[fs::DirEntry]) -> io::Result<(u128, Vec<(u128, PathBuf)>)> {
-    let (mut sum, mut folders) = (0_u128, Vec::new());
+    let (mut sum, mut folders, mut facts) = (0_u128, Vec::new(), Vec::new());
     for entry in entries {
         let (name, kind) = (entry.file_name(), entry.file_type()?);
         // Of what a link leads to, not of the link.
         let known = if kind.is_symlink() { fs::metadata(entry.path())? } else { entry.metadata()? };
-        let mut hash = XxHash3_128::with_seed(within as u64);
-        hash.write(name.as_encoded_bytes());
+        facts.clear();
+        facts.extend(name.as_encoded_bytes());
         if known.is_dir() {
-            folders.push((hash.finish_128(), entry.path()));
+            folders.push((XxHash3_128::oneshot_with_seed(within as u64, &facts), entry.path()));
         } else if Path::new(&name).extension().is_none_or(|ending| ending != "tiles") {
             let changed = known.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-            hash.write(&known.len().to_le_bytes());
-            hash.write(&changed.as_nanos().to_le_bytes());
-            sum = sum.wrapping_add(hash.finish_128());
+            facts.extend(known.len().to_le_bytes());
+            facts.extend(changed.as_nanos().to_le_bytes());
+            sum = sum.wrapping_add(XxHash3_128::oneshot_with_seed(within as u64, &facts));
         }
     }
     Ok((sum, folders))
@@ -111,7 +82,7 @@ mod tests {
     use std::fs::File;
 
     fn now(path: &Path) -> u128 {
-        FileTimes::ask(path).hash().unwrap()
+        file_times(path).unwrap()
     }
 
     #[test]
@@ -129,15 +100,11 @@ mod tests {
         fs::write(at("other.otf2"), "other").unwrap();
         assert_eq!(now(&anchor), of_anchor);
         assert_ne!(now(whole), of_whole);
-        let before = FileTimes::ask(&anchor);
-        assert_eq!(before.hash().unwrap(), of_anchor);
         File::options().write(true).open(at("traces/0.evt")).unwrap().set_modified(UNIX_EPOCH).unwrap();
         assert_ne!(now(&anchor), of_anchor);
-        // Once asked, it stays: what was read is not newer than that.
-        assert_eq!(before.hash().unwrap(), of_anchor);
         fs::remove_dir_all(at("traces")).unwrap();
         fs::remove_file(&anchor).unwrap();
         assert_ne!(now(&anchor), of_anchor);
-        assert!(FileTimes::ask(&at("nowhere/run")).hash().is_err());
+        assert!(file_times(&at("nowhere/run")).is_err());
     }
 }

@@ -12,6 +12,7 @@
 
 mod assets;
 mod cache;
+mod early;
 mod exact;
 mod file;
 mod file_times;
@@ -21,6 +22,7 @@ mod kept;
 mod messages;
 mod meta;
 mod news;
+mod priority;
 mod private;
 mod query;
 mod routes;

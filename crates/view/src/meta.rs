@@ -174,14 +174,14 @@ pub(crate) fn of_timeline(
     })
 }
 
-/// The rows, as columns: names, and [`runs`] of what is the same in most rows.
+/// The rows, as columns of [`runs`]: much is the same in most rows.
 fn locations(definitions: &Definitions, rows: &Rows) -> Value {
     let parents = rows.parents(definitions);
     let of_rows = || rows.locations.iter().map(|&id| definitions.location(id));
     json!({
         "id": steps(of_rows().map(|location| Some(location.native_id))),
         "rank": steps(of_rows().map(|location| location.rank.map(|rank| u64::from(rank.0)))),
-        "name": of_rows().map(|location| &*location.name).collect::<Vec<_>>(),
+        "name": runs(of_rows().map(|location| &*location.name)),
         "kind": runs(of_rows().map(|location| kind(location.kind))),
         "parent_row": steps(parents.iter().map(|parent| parent.map(|row| row as u64))),
     })

@@ -25,6 +25,8 @@ pub(crate) struct Known {
     pub n_levels: u32,
     /// The finest level that all rows have. Tiles of it and of coarser ones stay as they are when the pass is over.
     pub finest_of_all: u32,
+    /// How often all rows were taken back: what a page has of them is of another trace.
+    pub n_taken_back: usize,
     /// What went wrong: texts for people.
     pub notices: Vec<String>,
 }
@@ -67,13 +69,14 @@ impl News {
             bin0_ns,
             n_levels,
             finest_of_all,
+            n_taken_back,
             notices,
         } = self.known();
         json!({
             "generation": generation,
             "tiles": {
                 "done": n_done, "total": n_all, "complete": is_complete, "bin0_ns": bin0_ns, "n_levels": n_levels,
-                "blocks": n_changes_of_blocks, "finest": finest_of_all,
+                "blocks": n_changes_of_blocks, "finest": finest_of_all, "taken_back": n_taken_back,
             },
             "time_ns": [0, end_ns],
             "call_paths_known": n_call_paths,

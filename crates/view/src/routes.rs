@@ -1,11 +1,13 @@
 //! What each path of questions below the token answers.
 
-use crate::cache::TileCache;
+use crate::cache::{Kept, TileCache};
+use crate::early;
 use crate::exact;
 use crate::kept::KeptAnswers;
 use crate::messages;
 use crate::meta::{self, Rows};
 use crate::news::{Known, News};
+use crate::priority::behind_others;
 use crate::query::Query;
 use crate::run::{Answers, Ask, Refusal, Run};
 use crate::server::reply::{PACKED_INSIDE, Reply, packed};
@@ -328,23 +330,36 @@ fn tiles_of(trace: &Trace) -> Tiles {
 
 /// Fills `store` from the cache, or else by a pass, which the cache then keeps.
 fn show(trace: &Trace, store: &Arc<TileStore>, cache: Option<&TileCache>) {
-    let Some(cache) = cache else {
-        make_tiles(trace, store, &Filter::default());
-        return;
-    };
-    if let Some((saved, fine)) = cache.load(trace) {
-        store.restore(saved, fine);
-        return;
-    }
-    let begun = cache.begin(trace).map(|(unfinished, fine)| {
-        store.keep_fine_in(fine);
-        unfinished
-    });
-    if make_tiles(trace, store, &Filter::default()) {
-        let kept = begun.and_then(|unfinished| cache.keep(trace, store, unfinished));
-        if let Err(error) = kept {
-            store.tell(format!("the timeline is not kept for the next start: {error}"));
+    let kept = cache.and_then(|cache| cache.load(trace));
+    if let Some(Kept { saved, fine, times }) = kept {
+        let is_current = || TileCache::is_current(trace, times);
+        if early::has_many_rows(store) {
+            store.restore(saved, fine);
+            behind_others();
+            if is_current() {
+                store.confirm();
+                return;
+            }
+            store.take_back();
+        } else if is_current() {
+            store.restore(saved, fine);
+            store.confirm();
+            return;
         }
+    }
+    early::show_first_rows(trace, tiles_of(trace), store);
+    behind_others();
+    let begun = cache.map(|cache| {
+        cache.begin(trace).map(|(begun, fine)| {
+            store.keep_fine_in(fine);
+            (cache, begun)
+        })
+    });
+    if make_tiles(trace, store, &Filter::default())
+        && let Some(begun) = begun
+        && let Err(error) = begun.and_then(|(cache, begun)| cache.keep(trace, store, begun))
+    {
+        store.tell(format!("the timeline is not kept for the next start: {error}"));
     }
 }
 

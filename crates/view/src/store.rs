@@ -12,7 +12,7 @@ use ouzel_tiles::{Bin, LocationTiles, N_SHARES, Sink};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 /// The number of a bin in which nothing is.
@@ -64,8 +64,7 @@ impl Wanted {
 #[derive(Debug)]
 pub(crate) struct TileStore {
     inner: RwLock<Inner>,
-    /// Where fine levels are; `None` inside: there is no room for them.
-    fine: OnceLock<Option<FineFile>>,
+    fine: RwLock<Fine>,
     n_bins_max: u64,
     /// When a row last changed.
     changed: Mutex<Instant>,
@@ -75,6 +74,17 @@ pub(crate) struct TileStore {
     rows: BTreeMap<LocationId, usize>,
     ns_per_tick: f64,
     news: Arc<News>,
+}
+
+/// Where fine levels are.
+#[derive(Debug, Clone, Default)]
+enum Fine {
+    /// Nothing fine was there yet.
+    #[default]
+    Nowhere,
+    File(Arc<FineFile>),
+    /// There is no room for them.
+    NoRoom,
 }
 
 #[derive(Debug, Default)]
@@ -144,7 +154,7 @@ impl TileStore {
         let n_bins_max = n_bins.clamp(*N_BINS_IN_MEMORY.start(), *N_BINS_IN_MEMORY.end());
         TileStore {
             inner: RwLock::new(Inner { tiles, ..Inner::default() }),
-            fine: OnceLock::new(),
+            fine: RwLock::default(),
             n_bins_max,
             changed: Mutex::new(now()),
             declared_end: None,
@@ -160,20 +170,49 @@ impl TileStore {
         TileStore { declared_end, ..self }
     }
 
-    /// Keeps fine levels in `file`, not in a temporary one; has an effect before the first row alone.
+    /// Keeps fine levels in `file`, not in a temporary one, from the first row on.
     pub fn keep_fine_in(&self, file: FineFile) {
-        let _is_late = self.fine.set(Some(file));
+        *self.fine.write().unwrap_or_else(PoisonError::into_inner) = Fine::File(Arc::new(file));
     }
 
     /// The file of fine levels, if there is one.
-    pub fn fine(&self) -> Option<&FineFile> {
-        self.fine.get()?.as_ref()
+    pub fn fine(&self) -> Option<Arc<FineFile>> {
+        match &*self.fine.read().unwrap_or_else(PoisonError::into_inner) {
+            Fine::File(file) => Some(Arc::clone(file)),
+            Fine::Nowhere | Fine::NoRoom => None,
+        }
+    }
+
+    /// The same; a temporary one if there was none yet.
+    fn fine_or_temporary(&self) -> Option<Arc<FineFile>> {
+        let mut fine = self.fine.write().unwrap_or_else(PoisonError::into_inner);
+        if let Fine::Nowhere = &*fine {
+            *fine = match FineFile::temporary() {
+                Ok(file) => Fine::File(Arc::new(file)),
+                Err(error) => {
+                    self.no_fine_levels(&error);
+                    Fine::NoRoom
+                }
+            };
+        }
+        drop(fine);
+        self.fine()
     }
 
     /// Only some levels of the run may be in memory; of the others, the finest that is there represents them.
     #[cfg(test)]
     pub fn with_bins_in_memory(self, n_bins_max: u64) -> Self {
         TileStore { n_bins_max, ..self }
+    }
+
+    /// How many rows there are.
+    pub fn n_rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The locations of the first `n` rows.
+    pub fn first_rows(&self, n: usize) -> Vec<LocationId> {
+        self.rows.iter().filter(|&(_, &row)| row < n).map(|(&location, _)| location).collect()
     }
 
     /// The call paths from number `from` on: caller, `-1` of the root, and region, `-1` of the root.
@@ -245,14 +284,7 @@ impl TileStore {
         if n_fine == 0 {
             return Row { fine: None, coarse: tiles };
         }
-        let file = self.fine.get_or_init(|| match FineFile::temporary() {
-            Ok(file) => Some(file),
-            Err(error) => {
-                self.no_fine_levels(&error);
-                None
-            }
-        });
-        let fine = file.as_ref().and_then(|file| match file.append(shape, n_fine, &bins) {
+        let fine = self.fine_or_temporary().and_then(|file| match file.append(shape, n_fine, &bins) {
             Ok(fine) => Some(fine),
             Err(error) => {
                 self.no_fine_levels(&error);
@@ -319,7 +351,8 @@ impl TileStore {
         append(&self.news.known().notices, append(&end, writer)?)
     }
 
-    /// Shows what an earlier pass made, all at once.
+    /// Shows what an earlier pass made, all at once, until that is [confirmed](Self::confirm) or
+    /// [taken back](Self::take_back).
     pub fn restore(&self, Saved { tree, mut tiles, end, notices }: Saved, fine: FineFile) {
         self.keep_fine_in(fine);
         let n_rows = self.rows.len();
@@ -332,12 +365,33 @@ impl TileStore {
             Inner { tree, tiles, unfinished: BTreeSet::new(), end };
         self.news.change(|known| {
             known.n_done = n_rows;
+            known.n_changes_of_blocks.iter_mut().for_each(|n| *n += 1);
             known.n_call_paths = n_call_paths;
             known.end_ns = self.end_ns(end);
             known.n_levels = n_levels(end);
             known.finest_of_all = finest_of_all;
             known.notices = notices;
-            known.is_complete = true;
+        });
+    }
+
+    /// What was restored is that of the trace as it is.
+    pub fn confirm(&self) {
+        self.news.change(|known| known.is_complete = true);
+    }
+
+    /// What was restored is that of the trace as it was: no row is known. Call paths keep their numbers.
+    pub fn take_back(&self) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        inner.tiles.iter_mut().for_each(|row| *row = None);
+        inner.end = Ticks::default();
+        drop(inner);
+        *self.fine.write().unwrap_or_else(PoisonError::into_inner) = Fine::Nowhere;
+        self.news.change(|known| {
+            known.n_taken_back += 1;
+            known.n_done = 0;
+            known.n_changes_of_blocks.iter_mut().for_each(|n| *n += 1);
+            (known.end_ns, known.n_levels, known.finest_of_all) = (0, 0, 0);
+            known.notices.clear();
         });
     }
 

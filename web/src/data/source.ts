@@ -83,16 +83,30 @@ export class Pending {
 
 export function metaFrom(sent: SentMeta): Meta {
   const { id, rank, name, kind, parent_row } = sent.locations;
-  const [ids, ranks, parents, kinds] = [summed(id), summed(rank), summed(parent_row), unrolled(kind)];
-  const locations = name.map((each, row): Location => ({ id: ids[row] ?? 0, rank: ranks[row] ?? null, name: each, kind: kinds[row] ?? "thread", parent_row: parents[row] ?? null }));
+  const next = { id: sums(id), rank: sums(rank), name: values(name), kind: values(kind), parent_row: sums(parent_row) };
+  const n = name.reduce((all, [, times]) => all + times, 0);
+  const locations: Location[] = [];
+  // Of 100,000 rows, arrays in between would keep the collector of garbage busy.
+  for (let row = 0; row < n; row += 1) locations.push({ id: next.id() ?? 0, rank: next.rank() ?? null, name: next.name() ?? "", kind: next.kind() ?? "thread", parent_row: next.parent_row() ?? null });
   return { ...sent, locations };
 }
 
-function summed(steps: Runs<number | null>): (number | null)[] {
-  let at = 0;
-  return unrolled(steps).map((step) => (step === null ? null : (at += step)));
+/** The values of a column, one by one. */
+function values<T>(runs: Runs<T>): () => T | undefined {
+  let [run, left] = [-1, 0];
+  return () => {
+    while (left === 0 && run < runs.length) left = runs[++run]?.[1] ?? 0;
+    left -= 1;
+    return runs[run]?.[0];
+  };
 }
 
-function unrolled<T>(runs: Runs<T>): T[] {
-  return runs.flatMap(([value, n]) => new Array<T>(n).fill(value));
+/** Those of a column of differences. */
+function sums(steps: Runs<number | null>): () => number | null | undefined {
+  const step = values(steps);
+  let at = 0;
+  return () => {
+    const by = step();
+    return typeof by === "number" ? (at += by) : by;
+  };
 }

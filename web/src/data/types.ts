@@ -59,13 +59,13 @@ export type Runs<T> = [T, number][];
 
 /** As it is sent: of locations a column of each field, numbers as differences to those before. */
 export interface SentMeta extends Omit<Meta, "locations"> {
-  locations: { id: Runs<number>; rank: Runs<number | null>; name: string[]; kind: Runs<Location["kind"]>; parent_row: Runs<number | null> };
+  locations: { id: Runs<number>; rank: Runs<number | null>; name: Runs<string>; kind: Runs<Location["kind"]>; parent_row: Runs<number | null> };
 }
 
 export interface Status {
   generation: number;
   /** What is known of the tiles; `bin0_ns` and `n_levels` may change while the trace is read. */
-  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; floor?: number; blocks?: number[]; finest?: number };
+  tiles: { done: number; total: number; complete: boolean; bin0_ns?: number; n_levels?: number; floor?: number; blocks?: number[]; finest?: number; taken_back?: number };
   time_ns?: [Ns, Ns];
   call_paths_known: number;
   report?: string;

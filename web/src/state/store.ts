@@ -32,6 +32,7 @@ export class Store {
   readonly state: Signal<State>;
   readonly status = signal<Status | null>(null);
   private refreshed = { done: 0, at: 0 };
+  private takenBack = 0;
   readonly error = signal<string | null>(null);
   readonly pathsKnown = signal(0);
   readonly trail = signal<Place[]>([]);
@@ -52,6 +53,9 @@ export class Store {
   private hashAt = -Infinity;
   private hashTimer: ReturnType<typeof setTimeout> | null = null;
   private ended = false;
+  /** Resolves with the first tile, or when there will be none. */
+  private readonly shownFirst: Promise<void>;
+  private nothingComes: () => void = () => undefined;
 
   /** The second run, once it is known. */
   readonly second = signal<Store | null>(null);
@@ -66,6 +70,8 @@ export class Store {
     this.paths = new CallPaths(meta);
     this.tiles = new TileStore(source, meta);
     this.tiles.onError = (error) => this.report(error);
+    this.shownFirst = Promise.race([this.tiles.first, new Promise<void>((done) => (this.nothingComes = done))]);
+    if (this.profileOnly) this.nothingComes();
     this.selection = computed(() => selectionOf(this.state.value));
     if (state) return;
     addEventListener("hashchange", () => {
@@ -138,7 +144,8 @@ export class Store {
     const key = canonical(question);
     const known = this.answers.get(key);
     if (known) return known as Promise<Envelope<T>>;
-    const answer = this.source.ask<T>(question, signal);
+    // The picture comes first: a question takes all processors of the server.
+    const answer = this.pending.track(this.shownFirst.then(() => this.source.ask<T>(question, signal)));
     this.answers.set(key, answer);
     const forget = () => this.answers.get(key) === answer && this.answers.delete(key);
     answer.catch(forget);
@@ -163,18 +170,24 @@ export class Store {
     let next: Promise<Status> | null = first;
     for (let wait = 500; !this.ended; ) {
       try {
-        const status = await (next ?? this.source.status(generation));
+        const status: Status = await (next ?? this.source.status(generation));
         next = null;
         // Tiles need not wait for the names of what they show.
         const paths = this.learnPaths(status.call_paths_known);
         this.learnTiles(status);
+        const isWaiting = !status.tiles.complete && !this.tiles.hasFirst;
+        if (isWaiting) {
+          next = this.source.status(status.generation);
+          next.catch(() => undefined);
+        }
+        if (status.tiles.complete) this.nothingComes();
         await paths;
         this.status.value = status;
         if (wait !== 500) this.error.value = null;
         wait = 500;
         if (status.generation === generation) await sleep(250);
         // While locations come by the thousand, each of them is no news; the first ones are.
-        if (!status.tiles.complete) await sleep((pause = Math.min(LAST_PAUSE_MS, pause * 1.5)));
+        if (!status.tiles.complete && !isWaiting) await sleep((pause = Math.min(LAST_PAUSE_MS, pause * 1.5)));
         generation = status.generation;
         if (status.report?.startsWith("failed")) this.error.value = status.report;
       } catch (error) {
@@ -191,7 +204,9 @@ export class Store {
   }
 
   private learnTiles({ generation, tiles, time_ns }: Status): void {
-    const { done, complete } = tiles;
+    const { done, complete, taken_back = 0 } = tiles;
+    const isOther = this.takenBack !== taken_back;
+    if (isOther) [this.takenBack, this.refreshed] = [taken_back, { done: 0, at: 0 }];
     const last = this.refreshed;
     // Each time, all tiles in view are sent again.
     if (complete || done >= 1.25 * last.done || performance.now() >= last.at + LAST_REFRESH_MS) {
@@ -205,9 +220,12 @@ export class Store {
     if (time_ns) meta.time_ns = time_ns;
     const known = meta.tiles;
     meta.tiles = { ...known, bin0_ns: tiles.bin0_ns ?? known.bin0_ns, n_levels: tiles.n_levels ?? known.n_levels, floor: tiles.floor ?? 0 };
-    // Tiles of other bins are other pictures.
-    if (meta.tiles.bin0_ns !== known.bin0_ns) this.tiles.forget();
+    // Tiles of other bins, or of what the server took back, are other pictures.
+    if (isOther || meta.tiles.bin0_ns !== known.bin0_ns) this.tiles.forget();
     this.tiles.onArrival();
+    // The page may not be laid out yet, and need not be for this.
+    const block = this.tiles.blocks?.findIndex((n) => 0 < n) ?? -1;
+    if (!this.tiles.hasFirst && 0 <= block) this.tiles.want([{ level: this.tiles.coarsest, tile: 0, block }]);
   }
 
   private async learnPaths(known: number): Promise<void> {

@@ -218,17 +218,16 @@ function critical(marks: Marks, line: (row: number, from: number, other: number,
 
 /** Waits as frames; a line leads from the end of each to who was late. Those of less than a pixel are left out. */
 function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks: Marks, inks: Inks, top: number): void {
-  const rows = view.places;
   const y = (row: { y: number }) => top + row.y - view.scroll.peek();
   for (const wait of marks.waits) {
-    const row = rows.get(wait.row);
+    const row = view.places.get(wait.row);
     const [x, end] = [GUTTER + view.xOf(wait.from), GUTTER + view.xOf(wait.to)];
     if (!row || end - x < 1 || end < GUTTER || GUTTER + view.width < x) continue;
     context.strokeStyle = inks.accent;
     context.lineWidth = 1.5;
     context.setLineDash(wait.certain ? [] : [3, 2]);
     context.strokeRect(x, y(row) + 1, end - x, Math.max(1, row.height - 3));
-    const late = wait.culprit ? rows.get(wait.culprit.row) : undefined;
+    const late = wait.culprit ? view.places.get(wait.culprit.row) : undefined;
     if (late && late !== row) {
       context.beginPath();
       context.moveTo(end, y(row) + row.height / 2);
@@ -246,11 +245,10 @@ function drawWaits(context: CanvasRenderingContext2D, view: TimelineView, marks:
 
 /** Markers of the whole run from top to bottom, those of a row in it: a line with a flag, and a bar over the stretch that they are about. */
 function drawMarkers(context: CanvasRenderingContext2D, view: TimelineView, inks: Inks, top: number, height: number): void {
-  const rows = view.places;
   // Of those that share a pixel, the first.
   const drawnTo = new Map<number | null, number>();
   for (const { time_ns, row } of view.store.meta.markers ?? []) {
-    const place = row === null ? null : rows.get(row);
+    const place = row === null ? null : view.places.get(row);
     const [x, end] = time_ns.map((time) => view.xOf(time)) as Range;
     if (place === undefined || end < 0 || view.width < x || Math.round(x) === drawnTo.get(row)) continue;
     drawnTo.set(row, Math.round(x));

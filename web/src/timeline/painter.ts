@@ -47,6 +47,16 @@ export function painterFor(canvas: HTMLCanvasElement): Painter {
   return gl ? new GlPainter(gl) : new CanvasPainter(canvas);
 }
 
+/** Starts what draws, whose first use takes a tenth of a second, while there is nothing to draw yet. */
+export function warmUp(): void {
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 1;
+  const painter = painterFor(canvas);
+  painter.image({ ids: new Uint32Array(1), n_bins: 1, n_rows: 1, start_ns: 0, bin_ns: 1 });
+  painter.palette(new Uint8Array(4));
+  painter.draw(0, 1, new Uint16Array(1));
+}
+
 export function program(gl: WebGL2RenderingContext, vertex: string, fragment: string): WebGLProgram {
   const made = gl.createProgram();
   for (const [kind, source] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]] as const) {

@@ -32,8 +32,7 @@ interface Exact {
 /** The picture of rows over time. It draws at most once a frame, and only what has changed. */
 export class TimelineView {
   rows: DisplayRow[] = [];
-  /** The same, by the rows of the trace. */
-  places: ReadonlyMap<number, DisplayRow> = new Map();
+  private placed: { rows: DisplayRow[]; places: ReadonlyMap<number, DisplayRow> } | null = null;
   significance: Significance | null = null;
   private significanceLevel = Infinity;
   colours: Colours | null = null;
@@ -159,7 +158,8 @@ export class TimelineView {
     this.layOut();
     this.prepareImage();
     if (this.stale.palette) this.prepareColours();
-    if (this.image) {
+    // Where browsers draw without a graphics card, a picture of nothing costs as much as any other.
+    if (this.image && (this.store.tiles.hasFirst || this.exact)) {
       const [a, b] = this.store.shown;
       const perPixel = (b - a) / width / this.image.bin_ns;
       this.painter.draw((a - this.image.start_ns) / this.image.bin_ns, perPixel, this.lines(height, scale));
@@ -175,9 +175,15 @@ export class TimelineView {
     if (of.some((each, i) => each !== this.laid[i])) {
       this.laid = of;
       this.rows = layRows(meta, state, this.store.ranks, this.open.value, this.height, this.byMetric.value, this.clusters.value);
-      this.places = new Map(this.rows.map((row) => [row.row, row]));
     }
     if (this.maxScroll < this.scroll.peek()) this.scroll.value = this.maxScroll;
+  }
+
+  /** The rows as they are laid out, by the rows of the trace. */
+  get places(): ReadonlyMap<number, DisplayRow> {
+    const { rows } = this;
+    if (this.placed?.rows !== rows) this.placed = { rows, places: new Map(rows.map((row) => [row.row, row])) };
+    return this.placed.places;
   }
 
   /** The rows in view. With 100,000 rows, looking at each takes longer than a frame. */

@@ -5,10 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { PROGRAM, TRACE } from "./browser.mjs";
+import { chromium } from "playwright-core";
+import { environment, FLAGS, PROGRAM, TRACE } from "./browser.mjs";
 
 async function started(...args) {
-  const child = spawn(PROGRAM, ["view", TRACE, "--no-open", "--jobs", "1", ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(PROGRAM, ["view", TRACE, "--no-open", "--jobs", "1", ...args], { env: environment(), stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   const url = await new Promise((done, fail) => {
     const hear = (text) => { said += text; const found = /http:\/\/\S+/.exec(said); if (found) done(found[0]); };
@@ -25,7 +26,7 @@ async function started(...args) {
     }
   };
   const end = () => new Promise((done) => { child.removeAllListeners("exit"); child.on("exit", done); child.kill(); });
-  return { get, complete, end };
+  return { url, get, complete, end };
 }
 
 async function picture(server) {
@@ -34,6 +35,37 @@ async function picture(server) {
   for (const level of [status.tiles.n_levels - 1, status.tiles.n_levels - 6]) tiles.push(Buffer.from(await (await server.get(`api/tile?level=${level}&tile=0&block=0`)).arrayBuffer()).toString("base64"));
   return { tiles, paths: await (await server.get("api/call-paths?from=0")).json(), time_ns: status.time_ns, done: status.tiles.done };
 }
+
+/** What the page draws of each rank, at a width at which bins are coarser than the finest ones. */
+async function drawn(browser, folder) {
+  const server = await started("--cache", folder);
+  const { tiles, time_ns } = await server.complete();
+  const page = await browser.newPage({ viewport: { width: 560, height: 720 } });
+  const levels = [];
+  page.on("request", (request) => { const level = /api\/tiles?\?.*level=(\d+)/.exec(request.url()); if (level) levels.push(Number(level[1])); });
+  await page.goto(server.url);
+  await page.waitForFunction(() => window.ouzel !== undefined);
+  await page.evaluate(() => window.ouzel.settled());
+  assert.ok(tiles.finest <= Math.min(...levels), `levels ${levels}, and ${tiles.finest} is the finest`);
+  const pixels = [];
+  for (let rank = 0; rank < tiles.total; rank += 1) {
+    for (const part of [0.1, 0.4, 0.7]) pixels.push(await page.evaluate(([rank, time]) => window.ouzel.pixel(rank, time), [rank, Math.round(part * time_ns[1])]));
+  }
+  while (!readdirSync(folder).some((name) => name.endsWith(".tiles"))) await new Promise((done) => setTimeout(done, 20));
+  await page.close();
+  await server.end();
+  return pixels;
+}
+
+test("the page of a second start draws what that of the first one drew", async () => {
+  const folder = join(mkdtempSync(join(tmpdir(), "ouzel-cache-")), "cache");
+  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+  const first = await drawn(browser, folder);
+  assert.ok(first.every((pixel) => pixel.call_path !== null));
+  assert.deepEqual(await drawn(browser, folder), first);
+  await browser.close();
+  rmSync(folder, { recursive: true });
+});
 
 test("a second start shows what the first one made; damaged and foreign files are made anew", async () => {
   const scratch = mkdtempSync(join(tmpdir(), "ouzel-cache-"));

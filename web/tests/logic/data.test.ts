@@ -52,11 +52,11 @@ function bins(rows: number[][], shares: number[] = [], unfinished = 0n): ArrayBu
 }
 
 test("locations come as columns of runs, numbers as steps", () => {
-  const { locations } = metaFrom({ locations: { id: [[7, 1], [1, 2]], rank: [[0, 1], [null, 1], [3, 1]], name: ["a", "b", "c"], kind: [["thread", 1], ["stream", 1], ["thread", 1]], parent_row: [[null, 1], [0, 1], [1, 1]] } } as unknown as SentMeta);
+  const { locations } = metaFrom({ locations: { id: [[7, 1], [1, 2]], rank: [[0, 1], [null, 1], [3, 1]], name: [["a", 1], ["b", 2]], kind: [["thread", 1], ["stream", 1], ["thread", 1]], parent_row: [[null, 1], [0, 1], [1, 1]] } } as unknown as SentMeta);
   assert.deepEqual(locations, [
     { id: 7, rank: 0, name: "a", kind: "thread", parent_row: null },
     { id: 8, rank: null, name: "b", kind: "stream", parent_row: 0 },
-    { id: 9, rank: 3, name: "c", kind: "thread", parent_row: 1 },
+    { id: 9, rank: 3, name: "b", kind: "thread", parent_row: 1 },
   ]);
 });
 

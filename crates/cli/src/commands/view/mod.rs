@@ -124,12 +124,8 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
     if common.outputs.answer.is_some() {
         return write_file(common, args);
     }
-    let paths = || std::iter::once(&common.path).chain(&args.others);
-    let mut cache = args.cache.as_deref().map(TileCache::at);
-    if let Some(cache) = &mut cache {
-        paths().for_each(|path| cache.expect(path));
-    }
-    let found: Vec<Found<'_>> = paths().map(|path| Found::at(common, path)).collect();
+    let paths = std::iter::once(&common.path).chain(&args.others);
+    let found: Vec<Found<'_>> = paths.map(|path| Found::at(common, path)).collect();
     let is_recognised = found.iter().all(Found::is_recognised);
     let open_all = || found.into_iter().map(opened).collect::<anyhow::Result<Vec<Run>>>();
     if !is_recognised {
@@ -146,6 +142,7 @@ fn run(common: &Common, args: &ViewArgs) -> anyhow::Result<Outcome> {
         Some(Socket(path)) => Listen::Socket(path.clone()),
         None => Listen::Port(args.port.unwrap_or(any_port)),
     };
+    let cache = args.cache.as_deref().map(TileCache::at);
     let settings = Settings { listen, opens_browser: !args.no_open, cache, idle: args.idle };
     let tell = |lines: &[String]| {
         if !common.quiet {
