@@ -75,15 +75,15 @@ fn install_reference_reader(tools: &mut Tools) {
 /// Recording is tried on programs of both families of MPI libraries, in C and Fortran.
 pub fn install_mpi(tools: &mut Tools) {
     let starts = |program: &str| answers(Command::new(program).arg("--version"));
-    let packages: [(&str, &str, &dyn Fn(&str) -> bool); 5] = [
-        ("openmpi-bin", "mpirun.openmpi", &starts),
-        ("libopenmpi-dev", "mpicc.openmpi", &compiles_mpi),
-        ("mpich", "mpirun.mpich", &starts),
-        ("libmpich-dev", "mpicc.mpich", &compiles_mpi),
-        ("gfortran", "gfortran", &starts),
+    let packages = [
+        ("openmpi-bin", starts("mpirun.openmpi")),
+        ("mpich", starts("mpirun.mpich")),
+        ("gfortran", starts("gfortran")),
+        ("libopenmpi-dev", compiles_mpi("mpicc.openmpi")),
+        ("libmpich-dev", compiles_mpi("mpicc.mpich")),
     ];
-    for (package, program, is_there) in packages {
-        if is_there(program) {
+    for (package, is_there) in packages {
+        if is_there {
             continue;
         }
         if let Err(error) = install_debian_package(package) {
