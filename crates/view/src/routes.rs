@@ -7,7 +7,7 @@ use crate::kept::KeptAnswers;
 use crate::messages;
 use crate::meta::{self, Rows};
 use crate::news::{Known, News};
-use crate::priority::behind_others;
+use crate::priority::{behind_others, done_behind_others};
 use crate::query::Query;
 use crate::run::{Answers, Ask, Refusal, Run};
 use crate::server::reply::{PACKED_INSIDE, Reply, packed};
@@ -296,7 +296,11 @@ impl Routes {
             return Err(format!("there is no run {missing}"));
         }
         let key = serde_json::to_string(&ask).map_err(|error| error.to_string())?;
-        Ok(match self.asked.answer(key, || self.answers.ask(&ask, progress)) {
+        let answer = || {
+            done_behind_others(|| self.answers.ask(&ask, progress))
+                .unwrap_or_else(|error| Err(Refusal::Run(error.to_string())))
+        };
+        Ok(match self.asked.answer(key, answer) {
             Ok(bytes) => Reply::of("application/json", bytes.to_vec()),
             Err(Refusal::Question(message)) => Reply::error(StatusCode::BAD_REQUEST, &message),
             Err(Refusal::Run(message)) => Reply::error(StatusCode::UNPROCESSABLE_ENTITY, &message),

@@ -3,6 +3,7 @@ import { duration, instant, ticks } from "../format.ts";
 import type { Collective, Marker } from "../data/types.ts";
 import type { Range } from "../state/state.ts";
 import { labelOf } from "./rows.ts";
+import { sizeOf } from "./size.ts";
 import type { TimelineView } from "./view.ts";
 
 /** Marks above the picture. */
@@ -39,7 +40,7 @@ export function inksOf(element: Element): Inks {
 /** Ruler, names of rows, selection, messages: everything but the picture itself. */
 export function drawOverlay(canvas: HTMLCanvasElement, view: TimelineView, marks: Marks): void {
   const scale = Math.min(2, devicePixelRatio || 1);
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const { width, height } = sizeOf(canvas);
   if (canvas.width !== Math.round(width * scale)) canvas.width = Math.round(width * scale);
   if (canvas.height !== Math.round(height * scale)) canvas.height = Math.round(height * scale);
   const context = canvas.getContext("2d");

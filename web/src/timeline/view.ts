@@ -11,6 +11,7 @@ import { Colours, displayed, paletteOf, Significance } from "./colours.ts";
 import { assemble, tilesOf, windowOf, type Window } from "./image.ts";
 import { NO_ROW, painterFor, type Image, type Painter } from "./painter.ts";
 import { heightOf, layRows, rowAt, rowsWithin, type DisplayRow } from "./rows.ts";
+import { sizeOf } from "./size.ts";
 
 /** What a pixel shows, with its extent. */
 export interface Pixel {
@@ -83,11 +84,11 @@ export class TimelineView {
   }
 
   get width(): number {
-    return Math.max(1, this.canvas.clientWidth);
+    return Math.max(1, sizeOf(this.canvas).width);
   }
 
   get height(): number {
-    return Math.max(1, this.canvas.clientHeight);
+    return Math.max(1, sizeOf(this.canvas).height);
   }
 
   timeAt(x: number): number {
