@@ -9,13 +9,15 @@ import { Pending, type DataSource } from "./data/source.ts";
 import { install } from "./api.ts";
 import { StoreContext } from "./state/answer.ts";
 import { fromHash } from "./state/hash.ts";
-import { Store } from "./state/store.ts";
+import { sleep, Store } from "./state/store.ts";
 import { warmUp } from "./timeline/painter.ts";
 
 /** A message that is gone sooner is a flicker. */
 const NOTICED_MS = 400;
 /** A run that takes longer to open leaves time to prepare its picture. */
 const IDLE_MS = 30;
+/** A first row that takes longer is not waited for. */
+const LATE_MS = 60;
 
 const pending = new Pending();
 // An id of its own: an element called `ouzel` would be `window.ouzel` until the script runs.
@@ -50,8 +52,8 @@ async function start(): Promise<void> {
   if (!store.asks) followReport(store);
   document.title = `${meta.name} – Ouzel`;
   void store.follow(status);
-  // What it asks for first is under way while the page is laid out.
-  await status.catch(() => undefined);
+  // The first tile is under way while the page is laid out, which takes as long.
+  await Promise.race([store.asksTile, sleep(LATE_MS)]);
   render(<StoreContext.Provider value={store}><App onView={(view) => api.connect(store, view)} /></StoreContext.Provider>, root);
 }
 

@@ -56,6 +56,9 @@ export class Store {
   /** Resolves with the first tile, or when there will be none. */
   private readonly shownFirst: Promise<void>;
   private nothingComes: () => void = () => undefined;
+  /** Resolves when the first tile is asked for, or when there will be none. */
+  readonly asksTile: Promise<void>;
+  private askedTile: () => void = () => undefined;
 
   /** The second run, once it is known. */
   readonly second = signal<Store | null>(null);
@@ -71,7 +74,8 @@ export class Store {
     this.tiles = new TileStore(source, meta);
     this.tiles.onError = (error) => this.report(error);
     this.shownFirst = Promise.race([this.tiles.first, new Promise<void>((done) => (this.nothingComes = done))]);
-    if (this.profileOnly) this.nothingComes();
+    this.asksTile = new Promise((done) => (this.askedTile = done));
+    if (this.profileOnly) [this.nothingComes, this.askedTile].forEach((none) => none());
     this.selection = computed(() => selectionOf(this.state.value));
     if (state) return;
     addEventListener("hashchange", () => {
@@ -226,6 +230,7 @@ export class Store {
     // The page may not be laid out yet, and need not be for this.
     const block = this.tiles.blocks?.findIndex((n) => 0 < n) ?? -1;
     if (!this.tiles.hasFirst && 0 <= block) this.tiles.want([{ level: this.tiles.coarsest, tile: 0, block }]);
+    if (complete || 0 <= block) this.askedTile();
   }
 
   private async learnPaths(known: number): Promise<void> {
