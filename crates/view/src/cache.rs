@@ -10,7 +10,8 @@
 //! then its place. Fine levels are checked when they are read, so a start does not take longer with more events.
 //!
 //! Law: a file is disposable. One of another version, of files that changed since, or whose index is damaged, is as if
-//! it were not there, and is replaced; what it showed while the times of many files were asked for is taken back. One whose fine levels are damaged shows nothing of what is, says so, and goes.
+//! it were not there, and is replaced; what it showed while the times of many files were asked for is taken back. One
+//! whose fine levels are damaged shows nothing of what is, says so, and goes.
 //! A file gets its name when it is complete; the user alone can read it. Nothing is written beside the trace, unless
 //! its folder is the one that was named.
 
@@ -249,20 +250,33 @@ mod tests {
         Arc::new(TileStore::new(&rows(trace), 1.0, Arc::<News>::default()).with_bins_in_memory(64))
     }
 
+    /// A copy of a trace in a folder, and a cache beside it.
+    fn copied_run(scratch: &Path) -> (PathBuf, Trace, TileCache) {
+        let run = scratch.join("run");
+        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
+        let trace = ouzel::open(&run).unwrap();
+        let cache = TileCache::at(&scratch.join("cache"));
+        cache.make_folder().unwrap();
+        (run, trace, cache)
+    }
+
+    /// The tiles of a pass; the cache keeps them if the trace did not change `meanwhile`.
+    fn kept(cache: &TileCache, trace: &Trace, meanwhile: impl Fn()) -> io::Result<Arc<TileStore>> {
+        let (begun, fine) = cache.begin(trace)?;
+        let made = store(trace);
+        made.keep_fine_in(fine);
+        assert!(make_tiles(trace, &made, &Filter::default()));
+        meanwhile();
+        cache.keep(trace, &made, begun)?;
+        Ok(made)
+    }
+
     #[test]
     fn what_is_kept_is_what_the_pass_made_and_damage_is_as_if_nothing_were_there() {
         let scratch = tempfile::tempdir().unwrap();
-        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
-        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
-        let trace = ouzel::open(&run).unwrap();
-        let cache = TileCache::at(&folder);
-        cache.make_folder().unwrap();
+        let (run, trace, cache) = copied_run(scratch.path());
         assert!(current(&cache, &trace).is_none());
-        let (begun, fine) = cache.begin(&trace).unwrap();
-        let made = store(&trace);
-        made.keep_fine_in(fine);
-        assert!(make_tiles(&trace, &made, &Filter::default()));
-        cache.keep(&trace, &made, begun).unwrap();
+        let made = kept(&cache, &trace, || {}).unwrap();
         let loaded = store(&trace);
         let (saved, fine) = current(&cache, &trace).unwrap();
         loaded.restore(saved, fine);
@@ -277,12 +291,12 @@ mod tests {
             assert_eq!(shown(&loaded, level, tile), expected, "level {level}, tile {tile}");
         }
         assert_eq!(loaded.finest(), made.finest());
-        let files = names_in(&folder).unwrap();
+        let files = names_in(&cache.folder).unwrap();
         assert_eq!(files, [cache.file(&trace)]);
         #[cfg(unix)]
         {
             use std::os::unix::fs::MetadataExt as _;
-            assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+            assert_eq!(fs::metadata(&cache.folder).unwrap().mode() & 0o777, 0o700);
             assert_eq!(fs::metadata(&files[0]).unwrap().mode() & 0o777, 0o600);
         }
         let whole = fs::read(&files[0]).unwrap();
@@ -335,21 +349,13 @@ mod tests {
     #[test]
     fn what_was_shown_too_early_is_taken_back_and_made_anew() {
         let scratch = tempfile::tempdir().unwrap();
-        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
-        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
-        let trace = ouzel::open(&run).unwrap();
-        let cache = TileCache::at(&folder);
-        cache.make_folder().unwrap();
-        let (begun, fine) = cache.begin(&trace).unwrap();
-        let made = store(&trace);
-        made.keep_fine_in(fine);
-        assert!(make_tiles(&trace, &made, &Filter::default()));
-        cache.keep(&trace, &made, begun).unwrap();
+        let (_, trace, cache) = copied_run(scratch.path());
+        let made = kept(&cache, &trace, || {}).unwrap();
         let news = Arc::<News>::default();
         let loaded = TileStore::new(&rows(&trace), 1.0, Arc::clone(&news)).with_bins_in_memory(64);
         let loaded = Arc::new(loaded);
-        let kept = cache.load(&trace).unwrap();
-        loaded.restore(kept.saved, kept.fine);
+        let Kept { saved, fine, .. } = cache.load(&trace).unwrap();
+        loaded.restore(saved, fine);
         // The page asks for nothing of a block that did not change.
         let known = news.known();
         assert!(!known.is_complete && known.n_changes_of_blocks.iter().all(|&n| n == 1), "{known:?}");
@@ -371,22 +377,10 @@ mod tests {
     #[test]
     fn tiles_of_a_trace_that_was_written_meanwhile_are_not_kept() {
         let scratch = tempfile::tempdir().unwrap();
-        let (run, folder) = (scratch.path().join("run"), scratch.path().join("cache"));
-        copied(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pmpi-masterio")), &run);
-        let trace = ouzel::open(&run).unwrap();
-        let cache = TileCache::at(&folder);
-        cache.make_folder().unwrap();
-        let keep = |meanwhile: &dyn Fn()| {
-            let (begun, fine) = cache.begin(&trace).unwrap();
-            let made = store(&trace);
-            made.keep_fine_in(fine);
-            assert!(make_tiles(&trace, &made, &Filter::default()));
-            meanwhile();
-            cache.keep(&trace, &made, begun)
-        };
-        keep(&|| {}).unwrap();
+        let (run, trace, cache) = copied_run(scratch.path());
+        kept(&cache, &trace, || {}).unwrap();
         assert!(current(&cache, &trace).is_some());
-        let error = keep(&|| {
+        let error = kept(&cache, &trace, || {
             let file = File::options().write(true).open(run.join("traces.otf2")).unwrap();
             file.set_modified(UNIX_EPOCH + Duration::from_secs(1)).unwrap();
         });

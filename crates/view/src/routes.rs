@@ -351,7 +351,9 @@ fn show(trace: &Trace, store: &Arc<TileStore>, cache: Option<&TileCache>) {
             return;
         }
     }
-    early::show_first_rows(trace, tiles_of(trace), store);
+    if early::has_many_rows(store) {
+        early::show_first_rows(trace, tiles_of(trace), store);
+    }
     behind_others();
     let begun = cache.map(|cache| {
         cache.begin(trace).map(|(begun, fine)| {
