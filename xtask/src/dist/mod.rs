@@ -64,6 +64,9 @@ fn parsed(words: &[String]) -> Result<Arguments> {
     Ok(arguments)
 }
 
+/// A wheel is downloaded by whoever installs, on slow lines, too.
+const MAX_WHEEL_BYTES: u64 = 15_000_000;
+
 /// The list of checksums beside what was made.
 pub const SUMS: &str = "SHA256SUMS";
 
@@ -119,10 +122,16 @@ pub fn run(words: &[String]) -> Result<()> {
     ensure!(!made.is_empty(), "nothing could be made: {}", said.join("; "));
     let sums = archive::sums(&out, &made)?;
     print!("{sums}");
+    let mut large = Vec::new();
     for path in &made {
-        println!("{}: {:.1} MB", path.display(), fs::metadata(path)?.len() as f64 / 1e6);
+        let n_bytes = fs::metadata(path)?.len();
+        println!("{}: {:.1} MB", path.display(), n_bytes as f64 / 1e6);
+        if path.extension().is_some_and(|ending| ending == "whl") && MAX_WHEEL_BYTES < n_bytes {
+            large.push(path.display().to_string());
+        }
     }
     said.iter().for_each(|line| println!("{line}"));
+    ensure!(large.is_empty(), "wheels above {:.0} MB: {}", MAX_WHEEL_BYTES as f64 / 1e6, large.join(", "));
     Ok(())
 }
 
