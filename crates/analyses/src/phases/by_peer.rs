@@ -14,8 +14,8 @@ use std::ops::Range;
 
 /// Buckets of all peers together; each takes 16 bytes.
 const MAX_BUCKETS: usize = 1 << 22;
-/// Least and most buckets of one peer.
-const OF_ONE: (usize, usize) = (64, 1024);
+/// Least and most buckets of one peer: epochs of 10⁵ peers are looked for among 25 of them, see [`epochs`](super::epochs).
+const OF_ONE: (usize, usize) = (32, 1024);
 
 /// When a location is in the parallel program, and what it does outside of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -99,7 +99,12 @@ impl PeerRow {
         }
     }
 
-    /// The same with buckets of 2^`log_entries` entries, no shorter than they are.
+    /// Number of buckets of 2^`log_entries` entries, no shorter than they are.
+    fn n_buckets_of(&self, log_entries: u8) -> usize {
+        self.buckets.len().div_ceil(1 << (log_entries - self.log_entries))
+    }
+
+    /// The same with such buckets.
     fn with_buckets_of(&self, log_entries: u8) -> PeerRow {
         let n = 1_usize << (log_entries - self.log_entries);
         let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
@@ -113,33 +118,37 @@ pub struct ByPeer {
     /// The first phase of each bucket, then the phase after the last; empty if there are no buckets. Phases that not all
     /// members have in common are in none.
     pub borders: Vec<u32>,
-    /// By bucket, then by member in the order of the group.
-    pub busy: Vec<Ticks>,
-    /// The same for useful time.
-    pub useful: Vec<Ticks>,
+    /// By member in the order of the group, then by bucket: busy and useful time, in ticks.
+    times: Vec<Vec<(u64, u64)>>,
 }
 
 impl ByPeer {
     /// From the rows of `locations`, in any order. The first phase of the group is entry `first`, the last entry `last`.
-    pub(super) fn new(rows: &[PeerRow], locations: &[LocationId], (first, last): (usize, usize)) -> Self {
+    pub(super) fn new(
+        mut rows: Vec<PeerRow>,
+        locations: &[LocationId],
+        (first, last): (usize, usize),
+    ) -> Self {
         let Some(log) = rows.iter().map(|row| row.log_entries).max() else { return ByPeer::default() };
-        let mut rows: Vec<PeerRow> = rows.iter().map(|row| row.with_buckets_of(log)).collect();
-        let places: FxHashMap<LocationId, usize> = locations.iter().copied().zip(0..).collect();
-        rows.sort_unstable_by_key(|row| places.get(&row.location).copied());
-        let n_buckets = rows.iter().map(|row| row.buckets.len()).min().unwrap_or_default();
+        let n_buckets = rows.iter().map(|row| row.n_buckets_of(log)).min().unwrap_or_default();
         let kept = (first >> log).min(n_buckets)..((last >> log) + 1).min(n_buckets);
         if kept.is_empty() {
             return ByPeer::default();
         }
-        let border = |bucket: usize| (bucket << log).clamp(first, last + 1) - first;
-        let times = |of: &dyn Fn(&(u64, u64)) -> u64| {
-            let cells = kept.clone().flat_map(|bucket| rows.iter().map(move |row| &row.buckets[bucket]));
-            cells.map(|bucket| Ticks(of(bucket))).collect()
+        let places: FxHashMap<LocationId, usize> = locations.iter().copied().zip(0..).collect();
+        rows.sort_unstable_by_key(|row| places.get(&row.location).copied());
+        // Of 10⁵ peers the rows are most of the memory: they are not copied.
+        let times_of = |row: PeerRow| {
+            let mut buckets =
+                if row.log_entries == log { row.buckets } else { row.with_buckets_of(log).buckets };
+            buckets.truncate(kept.end);
+            buckets.drain(..kept.start);
+            buckets
         };
+        let border = |bucket: usize| (bucket << log).clamp(first, last + 1) - first;
         ByPeer {
             borders: (kept.start..=kept.end).map(|bucket| border(bucket) as u32).collect(),
-            busy: times(&|it| it.0),
-            useful: times(&|it| it.1),
+            times: rows.into_iter().map(times_of).collect(),
         }
     }
 
@@ -148,34 +157,18 @@ impl ByPeer {
         self.borders.len().saturating_sub(1)
     }
 
-    /// Busy times of the members in a bucket.
-    pub fn busy_in(&self, bucket: usize) -> &[Ticks] {
-        let n = self.busy.len() / self.n_buckets().max(1);
-        &self.busy[bucket * n..(bucket + 1) * n]
-    }
-
     /// Busy times of the members in consecutive buckets, in ticks.
     pub fn busy_of(&self, buckets: Range<usize>) -> Vec<u64> {
-        sum_of(buckets.map(|bucket| self.busy_in(bucket)))
+        self.sums(buckets, |(busy, _)| busy)
     }
 
     /// Useful times of the members in consecutive buckets, in ticks.
     pub fn useful_of(&self, buckets: Range<usize>) -> Vec<u64> {
-        sum_of(buckets.map(|bucket| self.useful_in(bucket)))
+        self.sums(buckets, |(_, useful)| useful)
     }
 
-    /// Useful times of the members in a bucket.
-    pub fn useful_in(&self, bucket: usize) -> &[Ticks] {
-        let n = self.useful.len() / self.n_buckets().max(1);
-        &self.useful[bucket * n..(bucket + 1) * n]
+    fn sums(&self, buckets: Range<usize>, of: impl Fn((u64, u64)) -> u64) -> Vec<u64> {
+        let sum = |times: &Vec<(u64, u64)>| times[buckets.clone()].iter().map(|&times| of(times)).sum();
+        self.times.iter().map(sum).collect()
     }
-}
-
-fn sum_of<'a>(rows: impl Iterator<Item = &'a [Ticks]>) -> Vec<u64> {
-    let mut sums = Vec::new();
-    for row in rows {
-        sums.resize(row.len(), 0);
-        sums.iter_mut().zip(row).for_each(|(sum, ticks)| *sum += ticks.0);
-    }
-    sums
 }

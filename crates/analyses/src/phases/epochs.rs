@@ -109,7 +109,8 @@ impl Sums {
         if n_steps < 2 * LEAST_BUCKETS || n_peers < 2 {
             return None;
         }
-        let mut until = vec![0; n_peers];
+        let mut until = Vec::with_capacity((n_steps + 1) * n_peers);
+        until.resize(n_peers, 0);
         for at in (first..end).step_by(step) {
             let before = until.len() - n_peers;
             let sums = by_peer.busy_of(at..(at + step).min(end));

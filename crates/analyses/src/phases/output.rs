@@ -367,7 +367,8 @@ impl PhaseGroup {
         let first = cx.window.map_or(0, |window| aligned.choose(window));
         let Aligned { mut locations, span, n_anchors, is_complete, entries, cells, tails, rows } = aligned;
         locations.sort_by_key(|&id| (cx.definitions.location(id).rank, id));
-        let by_peer = ByPeer::new(&rows, &locations, (first, first + entries.len() - 1));
+        let program = program_times(&rows, &locations);
+        let by_peer = ByPeer::new(rows, &locations, (first, first + entries.len() - 1));
         let n_common = (entries.len() - 1) as u64;
         let n_locations = locations.len();
         // Busy and useful time are passed as a second cell of the root.
@@ -427,7 +428,7 @@ impl PhaseGroup {
                 .filter(|cell| !is_busy(cell))
                 .map(cell)
                 .collect(),
-            program: program_times(&rows, &locations),
+            program,
             locations,
             by_peer,
         }

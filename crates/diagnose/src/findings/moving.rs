@@ -42,8 +42,8 @@ pub(super) fn in_epochs(cx: &Context<'_>, group: &Uneven<'_>, in_total: u64) -> 
     for (number, epoch) in (1..).zip(cx.epochs) {
         let mut times: Vec<(LocationId, u64)> = cx.group.locations.iter().map(|&it| (it, 0)).collect();
         for bucket in epoch.buckets.clone().filter(is_in) {
-            let busy = by_peer.busy_in(bucket);
-            times.iter_mut().zip(busy).for_each(|(time, ticks)| time.1 += ticks.0);
+            let busy = by_peer.busy_of(bucket..bucket + 1);
+            times.iter_mut().zip(busy).for_each(|(time, ticks)| time.1 += ticks);
         }
         // What other phases of the epoch make up for is not lost in it.
         let own = imbalance_of(&times).min(epoch.imbalance.0);
