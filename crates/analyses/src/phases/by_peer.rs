@@ -157,6 +157,14 @@ impl ByPeer {
         self.borders.len().saturating_sub(1)
     }
 
+    /// Of each member, its busy times in consecutive buckets, in ticks.
+    pub(super) fn busy(
+        &self,
+        buckets: Range<usize>,
+    ) -> impl Iterator<Item = impl Iterator<Item = u64> + '_> + '_ {
+        self.times.iter().map(move |times| times[buckets.clone()].iter().map(|&(busy, _)| busy))
+    }
+
     /// Busy times of the members in consecutive buckets, in ticks.
     pub fn busy_of(&self, buckets: Range<usize>) -> Vec<u64> {
         self.sums(buckets, |(busy, _)| busy)

@@ -13,6 +13,7 @@
 //! long, and hold more than the whole run as one part.
 
 use super::anchors::AnchorRole;
+use super::by_peer::ByPeer;
 use super::output::PhaseGroup;
 use ouzel_model::{LocationId, Ticks, TimeRange};
 
@@ -45,9 +46,9 @@ pub struct Epoch {
 
 /// The epochs of a group, in order of time; none if the same peers are slow in the whole run, or others in each phase.
 pub fn epochs(group: &PhaseGroup) -> Vec<Epoch> {
-    let Some(sums) = Sums::new(group) else { return Vec::new() };
-    let borders = sums.best_parts();
-    let bucket = |part: usize| (sums.first + part * sums.step).min(sums.end);
+    let Some(steps) = Steps::new(group) else { return Vec::new() };
+    let borders = steps.best_parts();
+    let bucket = |part: usize| (steps.first + part * steps.step).min(steps.end);
     borders.windows(2).map(|pair| epoch(group, bucket(pair[0])..bucket(pair[1]))).collect()
 }
 
@@ -78,22 +79,27 @@ fn epoch(group: &PhaseGroup, buckets: std::ops::Range<usize>) -> Epoch {
     }
 }
 
-/// Busy times of the peers, summed from the first bucket on.
-struct Sums {
+/// Busy times of the peers, in steps.
+struct Steps<'a> {
+    by_peer: &'a ByPeer,
     /// The first bucket after the start of the parallel program, and the one after its end.
     first: usize,
     end: usize,
     /// Buckets that are not divided, so that the search ends soon.
     step: usize,
     n_steps: usize,
-    n_peers: usize,
-    /// By step, the one after the last included, then by peer.
-    until: Vec<u64>,
 }
 
-impl Sums {
+/// The sum and the greatest of the busy times of the peers in a part.
+#[derive(Debug, Clone, Copy, Default)]
+struct PartTimes {
+    sum: u64,
+    most: u64,
+}
+
+impl<'a> Steps<'a> {
     /// `None` if there is nothing to divide.
-    fn new(group: &PhaseGroup) -> Option<Self> {
+    fn new(group: &'a PhaseGroup) -> Option<Self> {
         let by_peer = &group.by_peer;
         let role = |bucket: usize| {
             let last = by_peer.borders[bucket + 1].checked_sub(1)?;
@@ -106,46 +112,50 @@ impl Sums {
         let n_most = (MAX_WORK / n_peers.max(1)).isqrt().max(2 * LEAST_BUCKETS);
         let step = n_buckets.div_ceil(n_most).max(1);
         let n_steps = n_buckets.div_ceil(step);
-        if n_steps < 2 * LEAST_BUCKETS || n_peers < 2 {
-            return None;
-        }
-        let mut until = Vec::with_capacity((n_steps + 1) * n_peers);
-        until.resize(n_peers, 0);
-        for at in (first..end).step_by(step) {
-            let before = until.len() - n_peers;
-            let sums = by_peer.busy_of(at..(at + step).min(end));
-            for (peer, ticks) in sums.iter().enumerate() {
-                until.push(until[before + peer] + ticks);
-            }
-        }
-        Some(Sums { first, end, step, n_steps, n_peers, until })
+        let is_enough = 2 * LEAST_BUCKETS <= n_steps && 2 <= n_peers;
+        is_enough.then_some(Steps { by_peer, first, end, step, n_steps })
     }
 
-    /// `max − mean` of the part between two steps, times the number of peers.
-    fn imbalance(&self, from: usize, to: usize) -> u64 {
-        let n = self.n_peers;
-        let times = self.until[to * n..][..n].iter().zip(&self.until[from * n..]).map(|(b, a)| b - a);
-        let (most, sum) = times.fold((0, 0), |(most, sum), ticks| (u64::max(most, ticks), sum + ticks));
-        (most * n as u64).saturating_sub(sum)
+    /// For each part, given by the steps that it begins and ends at, `max − mean` times the number of peers.
+    fn imbalances(&self, parts: &[(usize, usize)]) -> Vec<u64> {
+        let mut times = vec![PartTimes::default(); parts.len()];
+        // Peer by peer: the sums of all peers at once would be as large as all rows.
+        let mut until = vec![0; self.n_steps + 1];
+        let mut n_peers = 0;
+        for busy in self.by_peer.busy(self.first..self.end) {
+            n_peers += 1;
+            for (at, ticks) in busy.enumerate() {
+                let step = at / self.step;
+                if at % self.step == 0 {
+                    until[step + 1] = until[step];
+                }
+                until[step + 1] += ticks;
+            }
+            for (times, &(from, to)) in times.iter_mut().zip(parts) {
+                let ticks = until[to] - until[from];
+                *times = PartTimes { sum: times.sum + ticks, most: times.most.max(ticks) };
+            }
+        }
+        times.iter().map(|times| (times.most * n_peers).saturating_sub(times.sum)).collect()
     }
 
     /// Borders of the best parts, the first and the last step included; none if no parts are epochs.
     #[expect(clippy::cast_precision_loss, reason = "compared with a rule of thumb")]
     fn best_parts(&self) -> Vec<usize> {
         let k = self.n_steps;
-        let finest: u64 = (0..k).map(|step| self.imbalance(step, step + 1)).sum();
+        let whole_and_steps: Vec<(usize, usize)> =
+            [(0, k)].into_iter().chain((0..k).map(|step| (step, step + 1))).collect();
+        let imbalances = self.imbalances(&whole_and_steps);
+        let finest: u64 = imbalances[1..].iter().sum();
         // No parts hold more than all steps do, and epochs hold more than twice the whole run.
-        if finest <= self.imbalance(0, k) * 2 {
+        if finest <= imbalances[0] * 2 {
             return Vec::new();
         }
         // Those that end at one step follow each other, as they are compared with each other.
-        let mut all = vec![0; k * (k + 1)];
-        for to in 1..=k {
-            for from in 0..to {
-                all[to * k + from] = self.imbalance(from, to);
-            }
-        }
-        let of = |from: usize, to: usize| all[to * k + from];
+        let parts: Vec<(usize, usize)> =
+            (1..=k).flat_map(|to| (0..to).map(move |from| (from, to))).collect();
+        let all = self.imbalances(&parts);
+        let of = |from: usize, to: usize| if from < to { all[to * (to - 1) / 2 + from] } else { 0 };
         // best[n][to]: the greatest sum of n + 1 parts that end at `to`, and where the last of them begins.
         let n_most = MAX_EPOCHS.min(k / LEAST_BUCKETS);
         let mut best: Vec<Vec<(u64, usize)>> = vec![(0..=k).map(|to| (of(0, to), 0)).collect()];
