@@ -7,12 +7,13 @@
 //! Law: a bucket has exactly the times of its entries. Entries that not all peers have in common are left out, so that
 //! merging is associative and commutative.
 
+use super::buckets::{Buckets, Times};
 use ouzel_model::{LocationId, Ticks};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Buckets of all peers together; each takes 16 bytes.
+/// Buckets of all peers together; each takes about 8 bytes.
 const MAX_BUCKETS: usize = 1 << 22;
 /// Least and most buckets of one peer: epochs of 10⁵ peers are looked for among 25 of them, see [`epochs`](super::epochs).
 const OF_ONE: (usize, usize) = (32, 1024);
@@ -43,8 +44,7 @@ pub(super) struct PeerRow {
     pub location: LocationId,
     /// s: buckets are 2^s entries long.
     log_entries: u8,
-    /// Busy and useful time of each bucket, in ticks.
-    buckets: Vec<(u64, u64)>,
+    buckets: Buckets,
     pub program: ProgramTimes,
 }
 
@@ -65,6 +65,7 @@ impl PeerRow {
             bucket.0 += busy.0;
             bucket.1 += useful.0;
         }
+        let buckets = Buckets::new(buckets);
         PeerRow { location, log_entries, buckets, program: ProgramTimes::default() }
     }
 
@@ -80,15 +81,17 @@ impl PeerRow {
 
     /// The same with one bucket for each of these ranges of buckets.
     pub fn joined(&self, ranges: &[(usize, usize)]) -> PeerRow {
-        let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        let n = self.buckets.len();
-        let buckets = ranges.iter().map(|&(from, to)| sum(&self.buckets[from.min(n)..to.min(n)])).collect();
-        PeerRow { location: self.location, log_entries: 0, buckets, program: self.program }
+        let times: Vec<Times> = self.buckets.iter().collect();
+        let part = |&(from, to): &(usize, usize)| sum(&times[from.min(times.len())..to.min(times.len())]);
+        PeerRow { log_entries: 0, buckets: Buckets::new(ranges.iter().map(part)), ..*self }
     }
 
     /// Keeps the buckets that end before entry `border`.
     pub fn cut(&mut self, border: usize) {
-        self.buckets.truncate(border >> self.log_entries);
+        let n = border >> self.log_entries;
+        if n < self.buckets.len() {
+            self.buckets = Buckets::new(self.buckets.iter().take(n));
+        }
     }
 
     /// The same for entries of twice the length.
@@ -106,10 +109,14 @@ impl PeerRow {
 
     /// The same with such buckets.
     fn with_buckets_of(&self, log_entries: u8) -> PeerRow {
-        let n = 1_usize << (log_entries - self.log_entries);
-        let sum = |part: &[(u64, u64)]| part.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        PeerRow { log_entries, buckets: self.buckets.chunks(n).map(sum).collect(), ..*self }
+        let times: Vec<Times> = self.buckets.iter().collect();
+        let buckets = Buckets::new(times.chunks(1 << (log_entries - self.log_entries)).map(sum));
+        PeerRow { log_entries, buckets, ..*self }
     }
+}
+
+fn sum(times: &[Times]) -> Times {
+    times.iter().fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1))
 }
 
 /// Busy and useful time of each peer in each bucket of phases.
@@ -118,8 +125,8 @@ pub struct ByPeer {
     /// The first phase of each bucket, then the phase after the last; empty if there are no buckets. Phases that not all
     /// members have in common are in none.
     pub borders: Vec<u32>,
-    /// By member in the order of the group, then by bucket: busy and useful time, in ticks.
-    times: Vec<Vec<(u64, u64)>>,
+    /// By member in the order of the group.
+    times: Vec<Buckets>,
 }
 
 impl ByPeer {
@@ -139,11 +146,9 @@ impl ByPeer {
         rows.sort_unstable_by_key(|row| places.get(&row.location).copied());
         // Of 10⁵ peers the rows are most of the memory: they are not copied.
         let times_of = |row: PeerRow| {
-            let mut buckets =
-                if row.log_entries == log { row.buckets } else { row.with_buckets_of(log).buckets };
-            buckets.truncate(kept.end);
-            buckets.drain(..kept.start);
-            buckets
+            let buckets = if row.log_entries == log { row.buckets } else { row.with_buckets_of(log).buckets };
+            let is_whole = kept == (0..buckets.len());
+            if is_whole { buckets } else { Buckets::new(buckets.iter().take(kept.end).skip(kept.start)) }
         };
         let border = |bucket: usize| (bucket << log).clamp(first, last + 1) - first;
         ByPeer {
@@ -162,7 +167,8 @@ impl ByPeer {
         &self,
         buckets: Range<usize>,
     ) -> impl Iterator<Item = impl Iterator<Item = u64> + '_> + '_ {
-        self.times.iter().map(move |times| times[buckets.clone()].iter().map(|&(busy, _)| busy))
+        let Range { start, end } = buckets;
+        self.times.iter().map(move |times| times.iter().take(end).skip(start).map(|(busy, _)| busy))
     }
 
     /// Busy times of the members in consecutive buckets, in ticks.
@@ -175,8 +181,7 @@ impl ByPeer {
         self.sums(buckets, |(_, useful)| useful)
     }
 
-    fn sums(&self, buckets: Range<usize>, of: impl Fn((u64, u64)) -> u64) -> Vec<u64> {
-        let sum = |times: &Vec<(u64, u64)>| times[buckets.clone()].iter().map(|&times| of(times)).sum();
-        self.times.iter().map(sum).collect()
+    fn sums(&self, Range { start, end }: Range<usize>, of: impl Fn(Times) -> u64) -> Vec<u64> {
+        self.times.iter().map(|times| times.iter().take(end).skip(start).map(&of).sum()).collect()
     }
 }

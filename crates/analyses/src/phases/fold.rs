@@ -57,7 +57,7 @@ impl Analysis for PhasesFold {
     type Partial = PhasesPartial;
     type Output = PhasesOutput;
     const NAME: &'static str = "phases";
-    const PARTIAL_VERSION: u32 = 6;
+    const PARTIAL_VERSION: u32 = 7;
     /// Who counts anchors from the start of a time range may find others than the peers.
     const SCOPE: Scope = Scope::Locations;
 

@@ -18,6 +18,7 @@
 //! in common is used, and the result says so. For what is lost, see [`loss_tree`](crate::loss_tree).
 
 mod anchors;
+mod buckets;
 mod by_peer;
 mod cells;
 mod contents;
