@@ -170,8 +170,11 @@ impl<'a> Differ<'a> {
     /// The number of iterations that one of two sampled loops has more than the other, if they may be those that ran
     /// before its first sample: few.
     fn missing(&self, a: &LoopBody, b: &LoopBody) -> u32 {
+        if self.tolerance <= 0.0 {
+            return 0;
+        }
         let n = u32::try_from(a.map.len().abs_diff(b.map.len())).unwrap_or(u32::MAX);
-        if 0.0 < self.tolerance && n <= MISSING_MAX { n } else { 0 }
+        if n <= MISSING_MAX { n } else { 0 }
     }
 
     /// The numbers of the iterations of two loops. Samples may miss short iterations before the first that they show: if
