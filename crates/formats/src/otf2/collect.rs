@@ -37,6 +37,8 @@ pub(super) struct Collected {
     pub cart_dimensions: Vec<def::CartDimension>,
     pub cart_topologies: Vec<CartTopology>,
     pub cart_coordinates: Vec<CartCoordinate>,
+    /// Whether a reference may be defined twice. Where none is, looking takes as long as all other work.
+    pub has_duplicates: bool,
     seen: FxHashMap<(DefinitionKind, u64), usize>,
     groups_by_id: FxHashMap<u32, Vec<usize>>,
 }
@@ -194,6 +196,9 @@ impl Collected {
         id: impl Into<u64>,
         value: T,
     ) {
+        if !self.has_duplicates {
+            return table(self).push(value);
+        }
         let next = table(self).len();
         let at = *self.seen.entry((kind, id.into())).or_insert(next);
         match table(self).get_mut(at) {

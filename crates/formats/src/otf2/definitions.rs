@@ -40,8 +40,8 @@ pub(super) struct Resolved {
 }
 
 /// Resolves every reference.
-pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
-    let mut resolver = Resolver { collected, evidence, notices: Vec::new() };
+pub(super) fn resolve(collected: Collected, evidence: &Evidence) -> Resolved {
+    let mut resolver = Resolver { collected: &collected, evidence, notices: Vec::new() };
     let clock = resolver.clock();
     let mut definitions = Definitions::empty(clock);
     let nodes = resolver.system_tree(&mut definitions);
@@ -50,13 +50,13 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
     let ranks = resolver.ranks(&mut definitions, &locations);
     let regions = resolver.regions(&mut definitions);
     let (contexts, calling_contexts) =
-        contexts::contexts(collected, &regions, definitions.unknown_region, &mut resolver.notices);
+        contexts::contexts(&collected, &regions, definitions.unknown_region, &mut resolver.notices);
     definitions.sampled_contexts = contexts;
-    definitions.code_flows = code_flows::code_flows(collected, &regions, &mut resolver.notices);
-    let (generators, interrupt_generators) = contexts::generators(collected);
+    definitions.code_flows = code_flows::code_flows(&collected, &regions, &mut resolver.notices);
+    let (generators, interrupt_generators) = contexts::generators(&collected);
     definitions.interrupt_generators = generators;
     let (comms, notices) =
-        Communicators::new(collected, evidence, &locations, &ranks).define(&mut definitions);
+        Communicators::new(&collected, evidence, &locations, &ranks).define(&mut definitions);
     resolver.notices.extend(notices);
     let unknown_comm = CommId::from_index(definitions.communicators.len() - 1);
     let (rma_windows, rank_groups) = resolver.rma_windows(&mut definitions, &comms, unknown_comm);
@@ -65,6 +65,7 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
     definitions.records = record_names();
     definitions.parameters = collected.parameters.iter().map(|p| collected.text(p.name)).collect();
     let parameters = index(collected.parameters.iter().map(|p| p.id), ParameterId::from_index);
+    let notices = resolver.notices;
     let refs = GlobalRefs {
         regions,
         unknown_region: definitions.unknown_region,
@@ -76,9 +77,9 @@ pub(super) fn resolve(collected: &Collected, evidence: &Evidence) -> Resolved {
         parameters,
         calling_contexts,
         interrupt_generators,
-        strings: collected.strings.clone(),
+        strings: collected.strings,
     };
-    Resolved { definitions, refs, notices: resolver.notices }
+    Resolved { definitions, refs, notices }
 }
 
 /// Which id each reference has, when ids follow the order of definition.

@@ -103,6 +103,7 @@ impl Otf2Source {
         });
         let mut collected = collect::Collected::default();
         collected.is_incomplete = found.iter().any(notices::loses_definitions);
+        collected.has_duplicates = found.iter().any(notices::is_of_duplicates);
         for definition in records.records() {
             collected.take(&definition);
         }
@@ -112,7 +113,7 @@ impl Otf2Source {
             evidence::Evidence::default()
         };
         let definitions::Resolved { mut definitions, refs, notices } =
-            definitions::resolve(&collected, &evidence);
+            definitions::resolve(collected, &evidence);
         definitions.provenance = provenance(&archive);
         let mut all: Vec<Notice> = archive.notices().iter().chain(&found).map(notices::of_archive).collect();
         all.extend(notices);

@@ -54,6 +54,11 @@ pub(super) fn loses_definitions(notice: &ouzel_otf2::Notice) -> bool {
     }
 }
 
+/// Whether the notice says that references are defined more than once.
+pub(super) fn is_of_duplicates(notice: &ouzel_otf2::Notice) -> bool {
+    matches!(notice.kind, NoticeKind::Duplicates { .. })
+}
+
 /// What the archive holds that the event model has no place for: counted, not read.
 pub(super) fn set_aside(archive: &ouzel_otf2::Archive) -> Vec<Notice> {
     let mut notices = Vec::new();
