@@ -13,6 +13,7 @@
 use crate::align::{Alignment, Order, Step, by_id};
 use crate::node::{Body, LoopBody, Node};
 use crate::run_length::{REJECTED, Runs};
+use smallvec::SmallVec;
 use std::borrow::Cow;
 
 /// Most iterations that the samples of a location may miss at the start of a loop. Each is shorter than a sampling
@@ -270,10 +271,13 @@ pub struct IterationGroup {
     pub n: u64,
 }
 
+/// Groups of iterations; most loops have one or two kinds, and need no allocation.
+pub type IterationGroups = SmallVec<[IterationGroup; 4]>;
+
 /// Pairs the iterations of two loops by their index, and groups the pairs by their clusters; in the order of the
 /// first pair of each group, which does not depend on the side.
-pub fn groups(a: &Runs, b: &Runs) -> Vec<IterationGroup> {
-    let mut groups: Vec<IterationGroup> = Vec::new();
+pub fn groups(a: &Runs, b: &Runs) -> IterationGroups {
+    let mut groups = IterationGroups::new();
     for (left, right, n) in a.zip(b) {
         let new = IterationGroup::of(left, right);
         match groups.iter_mut().find(|group| group.is_like(new)) {
