@@ -37,8 +37,8 @@ pub(super) struct Collected {
     pub cart_dimensions: Vec<def::CartDimension>,
     pub cart_topologies: Vec<CartTopology>,
     pub cart_coordinates: Vec<CartCoordinate>,
-    /// Whether a reference may be defined twice. Where none is, looking takes as long as all other work.
-    pub has_duplicates: bool,
+    /// Whether no reference is defined twice. Then none is looked for, which would need a map of all references.
+    pub are_unique: bool,
     seen: FxHashMap<(DefinitionKind, u64), usize>,
     groups_by_id: FxHashMap<u32, Vec<usize>>,
 }
@@ -196,7 +196,7 @@ impl Collected {
         id: impl Into<u64>,
         value: T,
     ) {
-        if !self.has_duplicates {
+        if self.are_unique {
             return table(self).push(value);
         }
         let next = table(self).len();

@@ -103,7 +103,7 @@ impl Otf2Source {
         });
         let mut collected = collect::Collected::default();
         collected.is_incomplete = found.iter().any(notices::loses_definitions);
-        collected.has_duplicates = found.iter().any(notices::is_of_duplicates);
+        collected.are_unique = !found.iter().any(notices::is_of_duplicates);
         for definition in records.records() {
             collected.take(&definition);
         }
