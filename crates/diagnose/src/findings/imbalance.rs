@@ -243,7 +243,7 @@ fn excess(cx: &Context<'_>, group: &Uneven<'_>, moving: u64, in_total: u64) -> D
              wait for the slowest each time. {}",
             how_much_evens_out(group.imbalance, in_total)
         ),
-        saving: Saving::new("Not waiting for the slowest there would save"),
+        saving: Saving::new(format!("Not waiting for the slowest at {sync_name} would save")),
         ranks,
         iterations: iterations(&group.stages, PhaseTimes::imbalance),
         range: group.range(),
