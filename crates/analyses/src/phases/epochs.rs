@@ -152,8 +152,7 @@ impl<'a> Steps<'a> {
             return Vec::new();
         }
         // Those that end at one step follow each other, as they are compared with each other.
-        let parts: Vec<(usize, usize)> =
-            (1..=k).flat_map(|to| (0..to).map(move |from| (from, to))).collect();
+        let parts: Vec<(usize, usize)> = (1..=k).flat_map(|to| (0..to).map(move |from| (from, to))).collect();
         let all = self.imbalances(&parts);
         let of = |from: usize, to: usize| if from < to { all[to * (to - 1) / 2 + from] } else { 0 };
         // best[n][to]: the greatest sum of n + 1 parts that end at `to`, and where the last of them begins.
