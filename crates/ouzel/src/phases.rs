@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! pass over calls ──do all peers synchronise alike?──► phases
+//!                 ├─samples without any────► one phase
 //!                 └─no, or samples─► plan of common synchronisations ──second pass──► phases
 //! ```
 //!
@@ -108,6 +109,10 @@ impl Trace {
         if plan.is_empty() {
             let output = first.beside_samples(&periods, is_waiting);
             return Ok(output.map(|output| Planned { output, notices: None }));
+        }
+        if let Some((output, notices)) = first.as_planned(&plan, &self.definitions().clock) {
+            let output = output.beside_samples(&periods, is_waiting).unwrap_or(output);
+            return Ok(Some(Planned { output, notices: Some(notices) }));
         }
         let mut set = AnalysisSet::default();
         let phases = set.add(Phases { semantics: semantics.clone(), plan });

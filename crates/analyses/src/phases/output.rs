@@ -10,7 +10,7 @@ use super::stretches;
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
 use ouzel_model::{
-    CallPathId, CallPathTree, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange, units,
+    CallPathId, CallPathTree, Clock, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange, units,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -257,6 +257,31 @@ impl PhasesOutput {
         self
     }
 
+    /// The same by a plan without any synchronisation, where no peer shows a call that may be one: what a second pass with
+    /// the plan would find, and its notices. `None` if there are such calls.
+    pub fn as_planned(&self, plan: &AnchorPlan, clock: &Clock) -> Option<(Self, Vec<Notice>)> {
+        let of_plan = |group: &PhaseGroup| plan.group(group.kind);
+        let is_one_phase = |group: &PhaseGroup| {
+            let has_anchors = of_plan(group).is_some_and(|plan| !plan.anchors.is_empty());
+            !has_anchors && group.phases.len() == 1 && group.alignment == Alignment::Complete
+        };
+        let planned = || self.groups.iter().filter(|group| of_plan(group).is_some());
+        if planned().count() != plan.groups.len() || !planned().all(is_one_phase) {
+            return None;
+        }
+        let mut output = self.clone();
+        let mut notices = Vec::new();
+        for group in &mut output.groups {
+            let Some(plan) = plan.group(group.kind) else { continue };
+            let n_peers = group.locations.len() as u64;
+            let noise = Noise { period: plan.period, n_peers, n_synchronisations: 0 };
+            group.noise = (plan.period != Ticks(0)).then_some(noise);
+            group.aligned_by = AlignedBy::ContextTrees;
+            notices.extend(group.noise_notice(clock));
+        }
+        Some((output, notices))
+    }
+
     /// The same of groups whose members were sampled beside recorded calls, which are exact; `waits` says which regions
     /// wait or synchronise. `None` if there are no such groups.
     pub fn beside_samples(
@@ -448,6 +473,18 @@ impl PhaseGroup {
         &self.cells[start..end]
     }
 
+    /// What samples do not show, if the members were sampled.
+    fn noise_notice(&self, clock: &Clock) -> Option<Notice> {
+        let noise = self.noise?;
+        let message = format!(
+            "the {} were sampled, every {} or more often: synchronisations in which most of them wait for less are not \
+             seen, and losses are given with a band",
+            self.kind.members_as_str(),
+            units::time(clock.ns_from_ticks(noise.period))
+        );
+        Some(Notice::new(Level::Low, NoticeCode::UncertainInstances, message))
+    }
+
     fn report(&self, cx: &FinishCx<'_>) {
         let members = self.kind.members_as_str();
         if let Alignment::UpTo { n_anchors, reason } = self.alignment {
@@ -468,13 +505,8 @@ impl PhaseGroup {
             );
             cx.notices.push(Notice::new(level, NoticeCode::UnalignedSynchronisations, message));
         }
-        if let Some(noise) = self.noise {
-            let period = units::time(cx.clock().ns_from_ticks(noise.period));
-            let message = format!(
-                "the {members} were sampled, every {period} or more often: synchronisations in which most of them wait for less \
-                 are not seen, and losses are given with a band"
-            );
-            cx.notices.push(Notice::new(Level::Low, NoticeCode::UncertainInstances, message));
+        if let Some(notice) = self.noise_notice(cx.clock()) {
+            cx.notices.push(notice);
         }
         if 1 < self.phases_per_entry {
             let message = format!(

@@ -3,7 +3,7 @@
 use super::*;
 use crate::peers::PeerKind;
 use ouzel_model::{LocationId, Ticks, TraceSource};
-use ouzel_testkit::{Sampler, ToyTrace, laws, run};
+use ouzel_testkit::{Sampler, ToyTrace, laws, run, sampled_trace};
 use std::fmt::Write;
 
 fn plan(trace: &ToyTrace, is_wanted: bool) -> AnchorPlan {
@@ -44,6 +44,43 @@ fn run_of(n_ranks: usize, late: &[usize]) -> ToyTrace {
         writeln!(text, ", leave @{}", 2000 * late.len() + 10).unwrap();
     }
     ToyTrace::new(&text)
+}
+
+#[test]
+fn a_plan_without_synchronisations_needs_no_second_pass() {
+    let (mut n_without, mut n_with) = (0, 0);
+    for seed in 0..60 {
+        let sampled = sampled_trace(seed, 1 + (seed % 5) as u32, 80);
+        let mut plan = plan(&sampled, false);
+        plan.retain_better(|_| 0);
+        let first = run(&sampled, Phases::default());
+        let Some((found, _)) = first.as_planned(&plan, &sampled.definitions().clock) else {
+            n_with += 1;
+            continue;
+        };
+        n_without += 1;
+        let expected = run(&sampled, Phases { plan, ..Phases::default() });
+        assert_eq!(found.groups, expected.groups, "seed {seed}");
+    }
+    // Ranks that never synchronise.
+    let mut text = String::new();
+    for rank in 0..4 {
+        writeln!(
+            text,
+            "{rank}: enter main @0, enter work @{}, leave @{}, leave @900",
+            90 * rank,
+            300 + 70 * rank
+        )
+        .unwrap();
+    }
+    let sampled = Sampler::every(30, 5).samples(&ToyTrace::new(&text), &|_, _, _| None);
+    let plan = plan(&sampled, false);
+    let first = run(&sampled, Phases::default());
+    let (found, notices) =
+        first.as_planned(&plan, &sampled.definitions().clock).expect("nobody synchronises");
+    assert_eq!(found.groups, run(&sampled, Phases { plan, ..Phases::default() }).groups);
+    assert!(found.groups[0].noise.is_some() && notices.len() == 1);
+    println!("{n_without} without, {n_with} with synchronisations");
 }
 
 #[test]

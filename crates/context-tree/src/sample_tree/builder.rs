@@ -207,10 +207,7 @@ impl SampleTreeBuilder {
         let least = self.intervals.median().unwrap_or_default().0.max(1).saturating_mul(2);
         self.folded_below = Ticks(self.folded_below.0.max(least));
         loop {
-            for node in &mut self.open {
-                fold_short(node, self.folded_below);
-            }
-            self.n_nodes = self.open.iter().map(SampledNode::n_nodes).sum();
+            self.n_nodes = self.open.iter_mut().map(|node| fold_short(node, self.folded_below)).sum();
             if self.n_nodes <= self.max_nodes / 2 {
                 return;
             }
@@ -224,13 +221,14 @@ impl SampleTreeBuilder {
     }
 }
 
-/// Neighbouring children that are shorter than `limit` become one profile.
-fn fold_short(node: &mut SampledNode, limit: Ticks) {
-    let Inside::Ordered(children) = &mut node.inside else { return };
+/// Neighbouring children that are shorter than `limit` become one profile. Returns the number of nodes that are left.
+fn fold_short(node: &mut SampledNode, limit: Ticks) -> usize {
+    let Inside::Ordered(children) = &mut node.inside else { return node.n_nodes() };
+    let mut n_nodes = 1;
     let mut kept: Vec<SampledNode> = Vec::new();
     for mut child in std::mem::take(children) {
         if limit <= child.duration() && child.id != StaticId::Folded {
-            fold_short(&mut child, limit);
+            n_nodes += fold_short(&mut child, limit);
             kept.push(child);
             continue;
         }
@@ -254,5 +252,8 @@ fn fold_short(node: &mut SampledNode, limit: Ticks) {
             _ => kept.push(child.into_folded()),
         }
     }
+    let folded = kept.iter().filter(|child| child.id == StaticId::Folded);
+    n_nodes += folded.map(SampledNode::n_nodes).sum::<usize>();
     *children = kept;
+    n_nodes
 }
