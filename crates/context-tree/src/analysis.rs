@@ -203,7 +203,7 @@ impl Analysis for ContextTreesFold {
     fn end(
         &self,
         local: ContextTreesLocal,
-        _: &LocationCx<'_>,
+        cx: &LocationCx<'_>,
         summary: &LocationSummary,
         into: &mut ContextTreesPartial,
     ) {
@@ -219,7 +219,7 @@ impl Analysis for ContextTreesFold {
                 if has_sampled_calls {
                     self.assembler.doubt_iterations(&mut tree, &mut loops);
                 }
-                match summary.sampling_period {
+                match summary.sampling_period.filter(|_| cx.completes_calls) {
                     Some(period) => Alike::beside_calls(member, tree, loops, self.period.unwrap_or(period)),
                     None => Alike::one(member, tree, loops),
                 }

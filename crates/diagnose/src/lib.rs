@@ -420,9 +420,10 @@ impl Material {
         0 < self.run.n_accelerator_streams
     }
 
-    /// Whether calls and operations are recorded with their begins and ends, at least those that know each other.
-    pub fn are_accelerators_exact(&self, knows_launches: bool) -> bool {
-        self.run.recorded.calls || knows_launches
+    /// Whether it is known what hosts do while accelerators have nothing to do: calls are recorded, at least those that
+    /// launch, or samples show it.
+    pub fn knows_hosts(&self, tells_of_hosts: bool) -> bool {
+        self.run.recorded.calls || tells_of_hosts
     }
 
     /// Adds how accelerators were used.

@@ -165,6 +165,8 @@ pub struct LocationCx<'a> {
     /// Whether samples show the calls that are not recorded, see
     /// [`TraceSource::completes_calls`](ouzel_model::TraceSource::completes_calls).
     pub completes_calls: bool,
+    /// Whether its calls are made of samples, all of them or those that are not recorded.
+    pub has_sampled_calls: bool,
 }
 
 /// What an analysis may know when it settles a bucket, or compacts a partial.
@@ -242,7 +244,7 @@ pub struct LocationSummary {
     pub span: Option<(Ticks, Ticks)>,
     /// How its events ended.
     pub end: LocationEnd,
-    /// Median interval between samples that complete recorded calls; `None` if there are none.
+    /// Median interval between samples of which calls are made, or that complete recorded calls; `None` if there are none.
     pub sampling_period: Option<Ticks>,
     /// Which of the data that any of the analyses needs were present, and calls; also samples where calls were made of
     /// them. Analyses must not base their answers on it: it depends on the other analyses of the pass.

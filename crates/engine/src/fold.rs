@@ -297,7 +297,7 @@ impl<'a> Folder<'a> {
                 view.seen.insert(Content::Samples);
             }
         }
-        let sampling_period = sampled.sampling_period().filter(|_| completes);
+        let sampling_period = sampled.sampling_period();
         let mut fold = Fold { set, cx: &cx, partial, sampling_period };
         fold.end(outcome, vec![view, raw], wide, buffer);
     }
@@ -322,7 +322,8 @@ fn location_cx<'s>(
 ) -> LocationCx<'s> {
     let selected = Selected { location: is_selected[location.index()], window: cut.time };
     let completes_calls = source.completes_calls(location);
-    LocationCx { location, definitions: source.definitions(), selected, completes_calls }
+    let has_sampled_calls = completes_calls || source.is_sampled(location);
+    LocationCx { location, definitions: source.definitions(), selected, completes_calls, has_sampled_calls }
 }
 
 /// Whether an analysis sees only what is selected; all do if everything is selected.

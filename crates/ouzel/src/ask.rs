@@ -580,7 +580,7 @@ fn add_devices(
     material.add_summary(devices.summary());
     material.add_notices(&devices.remarks(definitions));
     material.add_device_idle(devices.idle(), devices.call_paths());
-    if material.are_accelerators_exact(devices.knows_launches()) {
+    if material.knows_hosts(devices.tells_of_hosts()) {
         let (losses, notice) = devices.losses(definitions)?;
         material.add_notices(notice.as_slice());
         losses.into_iter().for_each(|losses| material.add_accelerators(losses));

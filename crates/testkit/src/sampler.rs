@@ -5,7 +5,7 @@
 //! innermost frame that is known to have stayed is never a loop. Law: the samples depend on the trace and the seed alone.
 
 use crate::{Rng, ToyEvent, ToyPayload, ToyTrace};
-use ouzel_model::{Lca, LocationId, RegionId, RegionRole, Sample, Ticks, TraceSource};
+use ouzel_model::{Lca, LocationId, LocationKind, RegionId, RegionRole, Sample, Ticks, TraceSource};
 
 /// What the tracer records of the frames that stayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,19 @@ impl Sampler {
         let mut sampled = exact.clone();
         for location in exact.definitions().location_ids() {
             let events = self.of_location(exact, location, line, &mut sampled);
+            sampled.definitions_mut().locations[location.index()].declared_events = Some(events.len() as u64);
+            *sampled.events_mut(location) = events;
+        }
+        sampled
+    }
+
+    /// The same with samples of all but the streams of accelerators, of which tracers record exact times.
+    pub fn samples_of_threads(&self, exact: &ToyTrace, line: CallLine<'_>) -> ToyTrace {
+        let mut sampled = self.samples(exact, line);
+        let is_stream =
+            |id: &LocationId| exact.definitions().location(*id).kind == LocationKind::AcceleratorStream;
+        for location in exact.definitions().location_ids().filter(is_stream) {
+            let events = exact.events(location).to_vec();
             sampled.definitions_mut().locations[location.index()].declared_events = Some(events.len() as u64);
             *sampled.events_mut(location) = events;
         }

@@ -150,7 +150,7 @@ impl Analysis for Waits {
     type Partial = WaitsPartial;
     type Output = WaitsOutput;
     const NAME: &'static str = "waits";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -178,7 +178,9 @@ impl Analysis for Waits {
         let own = OpenRecords { selected: cx.selected, call, ..OpenRecords::default() };
         let location = cx.definitions.location(cx.location);
         let threads = self.threads.has(location).then(|| ThreadFold::new(cx.selected));
-        let devices = self.devices.has(location).then(|| DeviceFold::new(is_stream(location)));
+        let fold =
+            || if is_stream(location) { DeviceFold::stream() } else { DeviceFold::thread(false, false) };
+        let devices = self.devices.has(location).then(fold);
         WaitsLocal { messages: MatchingLocal::new(cx), own, threads, devices }
     }
 
@@ -203,7 +205,7 @@ impl Analysis for Waits {
         let mut records = own.end(cx, &mut of_streams);
         records.threads = threads.map(ThreadFold::end).unwrap_or_default();
         if let Some(devices) = devices {
-            records.devices = devices.end();
+            records.devices = devices.end(None);
             records.stream_collectives = of_streams;
         }
         if records != LocationRecords::default() {

@@ -60,7 +60,7 @@ impl Analysis for WaitRecords {
     /// Nothing if there are too many.
     type Output = Option<KeptRecords>;
     const NAME: &'static str = "wait-records";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const SCOPE: Scope = Waits::SCOPE;
 
     fn needs(&self) -> Needs {

@@ -107,7 +107,8 @@ impl Analysis for SamplePeriods {
         into: &mut SamplePeriodsOutput,
     ) {
         let is_exact = local.has_calls && local.recorded.is_none();
-        if let (Some(period), false) = (summary.sampling_period.or(local.intervals.median()), is_exact) {
+        let beside_calls = summary.sampling_period.filter(|_| cx.completes_calls);
+        if let (Some(period), false) = (beside_calls.or(local.intervals.median()), is_exact) {
             let beside_calls = local.has_calls;
             let found = SamplePeriod { period, n_samples: local.intervals.n() + 1, beside_calls };
             into.locations.insert(cx.location, found);

@@ -54,6 +54,15 @@ const fn of(
     Words { kind, title, sentence, saving, evidence, advice }
 }
 
+const REPLAYED: &str = "the run was replayed with the change; whether the program allows it is not recorded";
+const FROM_TIMES: &str = "times of kernels are recorded; whether the program allows it is not";
+
+/// What is sure of gains by gaps, where no launch is recorded.
+const BY_GAPS: &str = "launches are not recorded: an operation after a gap is taken to be launched when it begins, after what \
+                       samples show of the host";
+const SAMPLED_CODE: &str =
+    "code of the host since it launched or waited last, by samples, before gaps of the device";
+
 const LATE_CODE: &str = "code of the host between launches and waits, which takes no time in the replay";
 const NO_WAITS: &str =
     "calls that wait, which do not wait and take no time in the replay; the last of each thread is kept";
@@ -295,31 +304,51 @@ fn draft(cx: &Context<'_>, loss: &DeviceLoss) -> Draft {
         ranks,
         range: loss.range,
         gain,
-        replayed: (loss.kind != DeviceLossKind::Imbalance).then_some(gain),
+        replayed: loss.is_replayed.then_some(gain),
         loss: gain,
         assumption: match loss.kind {
             DeviceLossKind::Imbalance => "all devices take the mean time for it".to_owned(),
-            _ => format!("replay of hosts and streams: {}", words.evidence),
+            _ if loss.is_replayed => format!("replay of hosts and streams: {}", words.evidence),
+            _ => "the host launches as early as if this code took no time".to_owned(),
         },
-        confidence: match loss.lacks_members {
-            true => (Confidence::Possible, LACKS_MEMBERS.to_owned()),
-            false => (
-                Confidence::Likely,
-                "the run was replayed with the change; whether the program allows it is not recorded"
-                    .to_owned(),
-            ),
-        },
-        evidence: vec![Evidence::new(
-            words.evidence,
-            "gain = run time − run time of the replay; see accelerators in docs/method.md",
-            vec![
-                Quantity::count(counted(loss.kind), loss.n),
-                Quantity::ns("time in all", cx.ns(loss.time.0)),
-                Quantity::ns("gain", cx.ns(gain)),
-            ],
-        )],
+        confidence: confidence(loss),
+        evidence: vec![evidence(cx, loss, words.evidence)],
         advice: of_vendor(fill(advice), &cx.name(path))
             .replace("these ranks", if n_ranks == 1 { "this rank" } else { "these ranks" }),
         ..Draft::about(cx, words.kind, path)
     }
+}
+
+fn confidence(loss: &DeviceLoss) -> (Confidence, String) {
+    match loss.kind {
+        _ if loss.lacks_members => (Confidence::Possible, LACKS_MEMBERS.to_owned()),
+        _ if loss.is_replayed => (Confidence::Likely, REPLAYED.to_owned()),
+        DeviceLossKind::Imbalance => (Confidence::Likely, FROM_TIMES.to_owned()),
+        _ => (Confidence::Likely, BY_GAPS.to_owned()),
+    }
+}
+
+fn evidence(cx: &Context<'_>, loss: &DeviceLoss, replayed: &str) -> Evidence {
+    let (what, formula, counted) = match loss.kind {
+        _ if loss.is_replayed => (
+            replayed,
+            "gain = run time − run time of the replay; see accelerators in docs/method.md",
+            counted(loss.kind),
+        ),
+        DeviceLossKind::Imbalance => (
+            replayed,
+            "gain = most − mean over ranks, at most what hosts of others wait in MPI",
+            counted(loss.kind),
+        ),
+        _ => (SAMPLED_CODE, "gain = Σ over gaps of min(code, code in the gap) / threads that launch", "gaps"),
+    };
+    Evidence::new(
+        what,
+        formula,
+        vec![
+            Quantity::count(counted, loss.n),
+            Quantity::ns("time in all", cx.ns(loss.time.0)),
+            Quantity::ns("gain", cx.ns(loss.gain.0)),
+        ],
+    )
 }

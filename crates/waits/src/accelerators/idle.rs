@@ -15,6 +15,9 @@
 //! | dependency | the rest, if `e ≤ g`: the operation was in the queue and followed the one before |
 //! | other | the gap, if the launch is not known |
 //!
+//! Where launches are not recorded and samples show what the host does, an operation after a gap of a sampling period or
+//! more is taken to be launched when it begins, by the first sampled thread of its process: `e = l = s`.
+//!
 //! Ranges that overlap count once, for the first row that has them in time. Law: the causes add up to the idle time, and
 //! idle and busy time to the span, from the begin of the first operation to the end of the last.
 
@@ -253,18 +256,21 @@ impl AcceleratorsOutput {
             }
             at
         };
-        let Some((place, call)) = gap.launch else {
+        let sampled = process.sampled_host().filter(|(_, code)| start + code.period <= end);
+        let launched = gap.launch.map(|(place, call)| (place.0, call.enter));
+        let Some((host, entered)) = launched.or(sampled.map(|(host, _)| (host, end))) else {
             until(IdleCause::Other, end);
             return;
         };
-        let pieces = hosts.get(&place.0).map_or(&[][..], |pieces| &pieces[..]);
+        let pieces = hosts.get(&host).map_or(&[][..], |pieces| &pieces[..]);
         let first = pieces.partition_point(|piece| piece.end <= start);
-        let entered = call.enter.min(end);
+        let entered = entered.min(end);
         for piece in pieces[first..].iter().take_while(|piece| piece.start < entered) {
             until(IdleCause::HostLate, piece.start);
             until(piece.cause, piece.end.min(entered));
         }
         let mut now = until(IdleCause::HostLate, entered);
+        let Some((_, call)) = gap.launch else { return };
         if let Some((operation, since, _)) = gap.awaited {
             let it = process.operation(operation);
             if now.max(since) < it.end {

@@ -18,8 +18,10 @@ pub struct DeviceLoss {
     pub locations: BTreeSet<LocationId>,
     /// From the first call or operation that it is about to the last.
     pub range: TimeRange,
-    /// What the run gains without it, by replay.
+    /// What the run gains without it.
     pub gain: Ticks,
+    /// Whether a replay found the gain.
+    pub is_replayed: bool,
     /// Number of calls or operations.
     pub n: u64,
     /// Their time, before the change.
@@ -55,6 +57,7 @@ pub(super) fn loss(
         locations,
         range: range.unwrap_or(TimeRange { start: Ticks(0), end: Ticks(0) }),
         gain: Ticks(0),
+        is_replayed: false,
         n: n as u64,
         time: Ticks(time),
         lacks_members: false,

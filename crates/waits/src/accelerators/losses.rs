@@ -13,6 +13,8 @@
 //! | small kernels | of kernels that run shorter than their launches and follow each other, all launches but the first take no time |
 //! | exposed communication | collectives of devices take no time after the last has begun; where not all members are recorded, no time |
 //!
+//! Where samples show what hosts do and launches are not recorded, nothing is replayed: see `sampled_hosts`.
+//!
 //! A straggler takes the place of late code if it is late by that code and the gain is as high. Gains of several losses
 //! are not to be added. A loss without gain is none: a host that is late but ahead of the device
 //! costs nothing. Changes of one kind of which each gains what all of them gain are one loss, see `alternatives`.
@@ -48,15 +50,17 @@ pub struct DeviceLosses {
 }
 
 impl AcceleratorsOutput {
-    /// The losses of the whole run; none if it cannot be replayed.
+    /// The losses of the whole run; none if it cannot be replayed, and samples do not show what hosts do instead.
     pub fn losses(&self, definitions: &Definitions) -> Option<DeviceLosses> {
         let processes = self.processes(definitions);
         let collectives = self.collective_members(&processes, definitions).instances(definitions);
         let waiting =
             self.idle_of(&processes, definitions).iter().map(|row| row.of(IdleCause::Partner)).sum();
         let imbalance = self.kernel_times(&processes, definitions).imbalance(waiting);
+        let code = self.code_of_hosts(&processes);
         drop(processes);
-        let found = self.replayed_losses(&collectives, definitions)?;
+        let of_samples = code.losses(self, definitions);
+        let found = of_samples.or_else(|| self.replayed_losses(&collectives, definitions))?;
         Some(DeviceLosses { call_paths: self.call_paths.clone(), list: chosen(found, imbalance) })
     }
 
@@ -82,6 +86,7 @@ impl AcceleratorsOutput {
         let mut candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
         for it in &mut candidates {
             it.loss.gain = Ticks(before.saturating_sub(replay.end_with(&[&it.changes])));
+            it.loss.is_replayed = true;
         }
         candidates.retain(|it| it.loss.gain != Ticks(0));
         let mut list = alternatives::gather(candidates, &replay, before);
@@ -98,20 +103,6 @@ impl AcceleratorsOutput {
             self.chain(path).for_each(|at| *with_callees.entry(at).or_default() += ticks);
         }
         let sum = |path: CallPathId| with_callees[&path];
-        let mut paths: Vec<CallPathId> = Vec::new();
-        for (path, _) in most(own, |ticks| *ticks) {
-            let explains = |path, at| sum(path) * CALLER_EXPLAINS_MORE.0 < sum(at) * CALLER_EXPLAINS_MORE.1;
-            let widest = self.chain(path).fold(path, |path, at| if explains(path, at) { at } else { path });
-            paths.extend(Some(widest).filter(|it| !paths.contains(it) && 0 < sum(*it)));
-        }
-        // A callee with nearly all of the time says more than its caller.
-        let says_more = |callee: CallPathId, caller: CallPathId| {
-            callee != caller
-                && self.chain(callee).any(|at| at == caller)
-                && sum(caller) * CALLER_EXPLAINS_MORE.1 <= sum(callee) * CALLER_EXPLAINS_MORE.0
-        };
-        let all = paths.clone();
-        paths.retain(|&caller| !all.iter().any(|&callee| says_more(callee, caller)));
         let candidate = |path: CallPathId| {
             let name = self.call_paths.region(path).map(|region| definitions.region(region).name.clone());
             let kind = name.map_or(DeviceLossKind::HostLate, |name| names::host_loss(&name));
@@ -132,7 +123,31 @@ impl AcceleratorsOutput {
         // Those are found by their names, wherever they are called.
         let is_named =
             |it: &Candidate| matches!(it.loss.kind, DeviceLossKind::FirstUse | DeviceLossKind::MemoryChurn);
-        paths.into_iter().map(candidate).filter(|it| !is_named(it)).collect()
+        self.widest(own, &with_callees).into_iter().map(candidate).filter(|it| !is_named(it)).collect()
+    }
+
+    /// The call paths with most time of their own, each as the caller that explains more; both by ticks.
+    pub(super) fn widest(
+        &self,
+        own: BTreeMap<CallPathId, u64>,
+        with_callees: &BTreeMap<CallPathId, u64>,
+    ) -> Vec<CallPathId> {
+        let sum = |path: CallPathId| with_callees[&path];
+        let mut paths: Vec<CallPathId> = Vec::new();
+        for (path, _) in most(own, |ticks| *ticks) {
+            let explains = |path, at| sum(path) * CALLER_EXPLAINS_MORE.0 < sum(at) * CALLER_EXPLAINS_MORE.1;
+            let widest = self.chain(path).fold(path, |path, at| if explains(path, at) { at } else { path });
+            paths.extend(Some(widest).filter(|it| !paths.contains(it) && 0 < sum(*it)));
+        }
+        // A callee with nearly all of the time says more than its caller.
+        let says_more = |callee: CallPathId, caller: CallPathId| {
+            callee != caller
+                && self.chain(callee).any(|at| at == caller)
+                && sum(caller) * CALLER_EXPLAINS_MORE.1 <= sum(callee) * CALLER_EXPLAINS_MORE.0
+        };
+        let all = paths.clone();
+        paths.retain(|&caller| !all.iter().any(|&callee| says_more(callee, caller)));
+        paths
     }
 
     /// The code before each call but the first of a thread, before which it has nothing to launch late: the number of the

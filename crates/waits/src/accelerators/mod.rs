@@ -45,6 +45,7 @@ mod remarks;
 mod replay;
 mod reported;
 mod resource_tables;
+mod sampled_hosts;
 mod settled;
 mod shapes;
 mod step_rows;
@@ -178,7 +179,7 @@ impl Analysis for Accelerators {
     type Partial = AcceleratorsPartial;
     type Output = AcceleratorsOutput;
     const NAME: &'static str = "accelerators";
-    const PARTIAL_VERSION: u32 = 3;
+    const PARTIAL_VERSION: u32 = 4;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -202,7 +203,10 @@ impl Analysis for Accelerators {
     fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
         let location = cx.definitions.location(cx.location);
         AcceleratorsLocal {
-            fold: self.is_folded(location).then(|| DeviceFold::new(is_stream(location))),
+            fold: self.is_folded(location).then(|| match is_stream(location) {
+                true => DeviceFold::stream(),
+                false => DeviceFold::thread(cx.has_sampled_calls, self.kept.has_code()),
+            }),
             steps: steps::has_steps(&self.apis, cx).then(StepFold::default),
         }
     }
@@ -223,7 +227,7 @@ impl Analysis for Accelerators {
         summary: &LocationSummary,
         into: &mut AcceleratorsPartial,
     ) {
-        let records = local.fold.map(DeviceFold::end).unwrap_or_default();
+        let records = local.fold.map(|fold| fold.end(summary.sampling_period)).unwrap_or_default();
         if records != DeviceRecords::default() {
             into.records.insert(cx.location, records);
         }

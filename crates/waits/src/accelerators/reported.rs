@@ -18,6 +18,7 @@ use super::losses::{DeviceLosses, chosen};
 use super::members::CollectiveMembers;
 use super::parts::PartLosses;
 use super::remarks::{remarks, unknown_copies};
+use super::sampled_hosts::CodeOfHosts;
 use super::steps::OperationSteps;
 use super::summary::AcceleratorsSummary;
 use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial};
@@ -113,6 +114,7 @@ struct ReportedSums {
     /// Whether launches of any process are not known by ids.
     lacks_ids: bool,
     kernels: KernelTimes,
+    code: CodeOfHosts,
     members: CollectiveMembers,
     /// Idle time of devices, by the code that it is charged to and its thread.
     idle: BTreeMap<(CallPathId, LocationId), Ticks>,
@@ -128,12 +130,14 @@ impl ReportedSums {
         self.knows_launches |= from.knows_launches;
         self.lacks_ids |= from.lacks_ids;
         self.kernels.merge(from.kernels);
+        self.code.merge(from.code);
         self.members.merge(from.members);
         from.idle.into_iter().for_each(|(key, ticks)| *self.idle.entry(key).or_default() += ticks);
     }
 
     fn remap(&mut self, remap: &Remap) {
         self.kernels.remap(remap);
+        self.code.remap(remap);
         self.members.remap(remap);
         for ((path, location), ticks) in std::mem::take(&mut self.idle) {
             *self.idle.entry((remap.path(path), location)).or_default() += ticks;
@@ -181,6 +185,7 @@ impl ReportedDevicesFold {
         let mut of_processes = ReportedSums {
             summary: output.summary_of(&processes, definitions),
             kernels: output.kernel_times(&processes, definitions),
+            code: output.code_of_hosts(&processes),
             members: output.collective_members(&processes, definitions),
             ..ReportedSums::default()
         };
@@ -207,7 +212,7 @@ impl Analysis for ReportedDevicesFold {
     type Partial = ReportedDevicesPartial;
     type Output = DevicesOfRun;
     const NAME: &'static str = "reported-devices";
-    const PARTIAL_VERSION: u32 = 1;
+    const PARTIAL_VERSION: u32 = 2;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -319,9 +324,9 @@ impl DevicesOfRun {
         remarks(self.sums.n_unknown_copies, definitions)
     }
 
-    /// Whether the trace says which call launched any of the operations.
-    pub fn knows_launches(&self) -> bool {
-        self.sums.knows_launches
+    /// Whether the trace says which call launched any of the operations, or samples show what hosts do instead.
+    pub fn tells_of_hosts(&self) -> bool {
+        self.sums.knows_launches || self.sums.code.has_hosts()
     }
 
     /// Time between the kernels of devices, by the code that it is charged to, and the thread.
@@ -336,7 +341,9 @@ impl DevicesOfRun {
         let idle: Vec<_> =
             self.idle().map(|(path, location, ticks)| (paths(path), location, ticks)).collect();
         let records = self.kept.within(TimeRange { start: Ticks(0), end: Ticks(u64::MAX) });
-        let mut texts = vec![format!("{:?} {idle:?} {:?}", self.sums.summary, self.sums.n_unknown_copies)];
+        let code: Vec<_> = self.sums.code.paths().map(|(path, code)| (paths(path), code)).collect();
+        let mut texts =
+            vec![format!("{:?} {idle:?} {:?} {code:?}", self.sums.summary, self.sums.n_unknown_copies)];
         for (location, of) in records.expect("they are kept") {
             let operations = of.operations.iter().map(|it| (paths(it.path), it.start));
             let codes = of.details.codes.iter().map(|it| (it.0, paths(it.1), it.2));
@@ -346,7 +353,7 @@ impl DevicesOfRun {
         texts.join(" ")
     }
 
-    /// The losses of the run; none if it cannot be replayed. If it is replayed in parts, a notice says so.
+    /// The losses of the run; none if it cannot be replayed, and samples do not show what hosts do instead. If it is replayed in parts, a notice says so.
     ///
     /// # Errors
     /// If what was put aside cannot be read.
@@ -362,9 +369,12 @@ impl DevicesOfRun {
         let collectives = sums.members.instances(definitions);
         let waiting = sums.summary.map_or(Ticks(0), |summary| summary.causes[IdleCause::Partner as usize]);
         let imbalance = sums.kernels.imbalance(waiting);
-        drop((sums.members, sums.idle, sums.kernels));
+        let of_samples = sums.code.losses(&output, definitions);
+        drop((sums.members, sums.idle, sums.kernels, sums.code));
         // Launches that are known by their order alone are known of all together.
-        let (found, notice) = if kept.n_records() <= most || sums.lacks_ids {
+        let (found, notice) = if of_samples.is_some() {
+            (of_samples, None)
+        } else if kept.n_records() <= most || sums.lacks_ids {
             output.records = kept.all().map_err(failed)?;
             output.spans = spans;
             (output.replayed_losses(&collectives, definitions), None)

@@ -6,7 +6,7 @@
 //! before the end if single calls are selected.
 
 use super::copies::without_size;
-use super::idle::StreamIdle;
+use super::idle::{IdleCause, StreamIdle};
 use super::kernel_sums::{KernelSums, KernelsAsked};
 use super::kernels::{KernelsBy, KernelsOutput, KernelsPer};
 use super::longest_gaps::IdleGap;
@@ -27,6 +27,10 @@ use std::sync::Arc;
 /// Where no launch is known.
 pub const NO_LAUNCHES: &str = "the trace does not record which call launched which operation of an accelerator: queues, \
                                launch delays and causes of idle time are unknown";
+
+/// The same, where samples show what hosts do.
+const LAUNCHES_BY_SAMPLES: &str = "the trace does not record which call launched which operation of an accelerator: queues and \
+                                   launch delays are unknown, and causes of idle time are what samples show of the host";
 
 /// What is asked of each process.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -179,7 +183,7 @@ impl Analysis for KernelsFold {
     type Partial = KernelsPartial;
     type Output = SettledKernels;
     const NAME: &'static str = "kernels";
-    const PARTIAL_VERSION: u32 = 2;
+    const PARTIAL_VERSION: u32 = 3;
     const SCOPE: Scope = Scope::Trace;
 
     fn needs(&self) -> Needs {
@@ -255,7 +259,9 @@ impl Analysis for KernelsFold {
         let is_read = |location| read.values().any(|of| of.contains(&location));
         sums.merge(self.settle(rest, None, is_read, cx.call_paths, cx.definitions));
         if 0 < sums.n_operations && sums.n_launched == 0 {
-            cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, NO_LAUNCHES));
+            let are_sampled = sums.idle.iter().any(|row| row.of(IdleCause::Other) < row.idle);
+            let what = if are_sampled { LAUNCHES_BY_SAMPLES } else { NO_LAUNCHES };
+            cx.notices.push(Notice::new(Level::Low, NoticeCode::NotAvailable, what));
         }
         if let Some(notice) = without_size(&sums.copies, cx.definitions) {
             cx.notices.push(notice);

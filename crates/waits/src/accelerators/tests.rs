@@ -7,7 +7,7 @@ use ouzel_testkit::simulator::devices::{
     DeviceFeatures, HostStep, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
     simulate_devices, straggler_with_late_host,
 };
-use ouzel_testkit::{ToyTrace, laws, run, run_report};
+use ouzel_testkit::{Sampler, ToyTrace, laws, run, run_report};
 
 fn output(trace: &ToyTrace) -> AcceleratorsOutput {
     run(trace, Accelerators::new(trace.definitions()))
@@ -569,4 +569,61 @@ fn losses_of_parts_add_up_nearly_to_those_of_the_run() {
             expected.gain.0
         );
     }
+}
+
+/// What a run loses where samples show what its hosts do and streams have exact times: run time and losses.
+fn losses_by_samples(processes: &[SimulatedProcess], period: u64) -> (u64, Vec<(DeviceLossKind, u64)>) {
+    let simulated = simulate_devices(processes, Recording::NamesOnly);
+    let sampled = Sampler::every(period, 7).samples_of_threads(&simulated.trace, &|_, _, _| None);
+    let definitions = sampled.definitions();
+    let of_run = output(&sampled).losses(definitions).expect("samples show what hosts do");
+    let devices = run(&sampled, ReportedDevices::new(definitions, u64::MAX));
+    assert!(devices.tells_of_hosts());
+    let (reported, notice) = devices.losses(definitions).expect("nothing is put aside");
+    assert!(notice.is_none());
+    let list = of_run.list;
+    assert_eq!(format!("{:?}", reported.map(|it| it.list)), format!("{:?}", Some(&list)));
+    assert!(list.iter().all(|it| !it.is_replayed));
+    let end = output(&simulated.trace).spans.values().map(|span| span.1.0).max().expect("it runs");
+    (end, list.iter().map(|it| (it.kind, it.gain.0)).collect())
+}
+
+#[test]
+fn samples_of_hosts_tell_what_devices_wait_for() {
+    for planted in planted_losses() {
+        let kind = match planted.kind {
+            "launch_bound" => DeviceLossKind::HostLate,
+            "input_pipeline" => DeviceLossKind::InputPipeline,
+            _ => continue,
+        };
+        let (run, found) = losses_by_samples(&planted.faulty, 3);
+        let (clean, of_clean) = losses_by_samples(&planted.clean, 3);
+        let (wanted, &(first, gain)) = (run - clean, found.first().expect("something is found"));
+        assert_eq!(first, kind, "{found:?}");
+        // A period for each of the 60 steps.
+        assert!(gain.abs_diff(wanted) <= 60 * 3, "{gain} of {wanted}");
+        let most = of_clean.iter().map(|it| it.1).max().unwrap_or(0);
+        assert!(most * 50 <= clean, "{}: {of_clean:?} of {clean} without it", planted.kind);
+    }
+    let (run, found) = losses_by_samples(&late_but_ahead(), 3);
+    assert!(found.iter().all(|it| it.1 * 50 <= run), "{found:?} of {run}");
+}
+
+#[test]
+fn samples_of_hosts_tell_why_streams_are_idle() {
+    // The host waits until 43, is in MPI until 61, prepares until 91, and launches. Samples every 10 show all of it a
+    // little later.
+    let exact = ToyTrace::new(
+        "0.gpu0: enter a @5, leave @40, enter a @91, leave @120, enter b @124, leave @130
+         0: enter main @0, enter cudaStreamSynchronize @6, leave @43, enter MPI_Barrier @43, leave @61, enter prepare @61, leave @90, enter cudaDeviceSynchronize @92, leave @140, leave @150",
+    );
+    let sampled = Sampler::every(10, 3).samples_of_threads(&exact, &|_, _, _| None);
+    let rows = output(&sampled).idle(sampled.definitions());
+    let [row] = &rows[..] else { panic!("one stream: {rows:?}") };
+    let of = |cause: IdleCause| row.of(cause).0;
+    assert_eq!(row.idle.0, 55);
+    // The gap from 120 to 124 is shorter than a period.
+    assert_eq!(of(IdleCause::Other), 4);
+    assert!(of(IdleCause::HostWaits) <= 10 && of(IdleCause::Partner).abs_diff(18) <= 10, "{row:?}");
+    assert!(of(IdleCause::HostLate).abs_diff(30) <= 10, "{row:?}");
 }

@@ -88,6 +88,11 @@ impl DetailsKept {
         DetailsKept { code: false, ..self }
     }
 
+    /// Whether the code before each call is kept.
+    pub(crate) fn has_code(&self) -> bool {
+        self.code
+    }
+
     /// What allocators manage.
     pub(crate) fn pools(&self) -> &[Arc<str>] {
         &self.pools
@@ -133,6 +138,10 @@ pub(crate) struct HostFold {
     code: FxHashMap<CallPathId, (Ticks, u32)>,
     /// What was done since the outermost call that blocks was entered.
     inner: Vec<InnerRange>,
+    /// Whether its calls are made of samples, and none says what it launched.
+    is_sampled: bool,
+    /// Whether all that is done is kept then.
+    keeps_code: bool,
     /// The outermost open call that communicates or starts something up: its depth, what it is, and since when.
     state: Option<(usize, HostState, Ticks)>,
     done: DeviceRecords,
@@ -149,8 +158,13 @@ struct OpenHostCall {
 }
 
 impl DeviceFold {
-    pub fn new(is_stream: bool) -> Self {
-        if is_stream { DeviceFold::Stream(Box::default()) } else { DeviceFold::Thread(Box::default()) }
+    pub fn stream() -> Self {
+        DeviceFold::Stream(Box::default())
+    }
+
+    /// Of a thread: whether its calls are made of samples, and all that these show is kept.
+    pub fn thread(is_sampled: bool, keeps_code: bool) -> Self {
+        DeviceFold::Thread(Box::new(HostFold { is_sampled, keeps_code, ..HostFold::default() }))
     }
 
     pub fn fold(&mut self, apis: &[DeviceApi], kept: &DetailsKept, chunk: &EventChunk<'_>) {
@@ -160,10 +174,15 @@ impl DeviceFold {
         }
     }
 
-    pub fn end(self) -> DeviceRecords {
+    /// The records; with the median interval between samples, if any were taken.
+    pub fn end(self, period: Option<Ticks>) -> DeviceRecords {
         let mut done = match self {
             DeviceFold::Stream(stream) => stream.done,
-            DeviceFold::Thread(thread) => thread.done,
+            DeviceFold::Thread(mut thread) => {
+                let period = period.filter(|_| thread.is_sampled).unwrap_or_default();
+                thread.done.code.period = period;
+                thread.done
+            }
         };
         done.fit();
         done
@@ -357,8 +376,12 @@ impl HostFold {
         if start < at && !self.open.is_empty() {
             let first = self.code.len() as u32;
             self.code.entry(path).or_insert((Ticks(0), first)).0 += at.since(start);
+            let range = InnerRange { path, start, end: at };
             if 0 < self.n_blocking {
-                self.inner.push(InnerRange { path, start, end: at });
+                self.inner.push(range);
+            }
+            if self.is_sampled && self.keeps_code {
+                self.done.code.ranges.push(range);
             }
         }
     }
@@ -387,6 +410,11 @@ impl HostFold {
             self.done.calls.push(HostCall { path, code, enter: at, leave: at, link, api, step });
             self.done.calls.len() as u32 - 1
         });
+        if link != 0 {
+            // What it launches is recorded.
+            self.is_sampled = false;
+            self.done.code.ranges = Vec::new();
+        }
         let blocks = api.blocks() || step.is_some_and(is_await);
         self.n_blocking += u32::from(blocks);
         self.open.push(OpenHostCall { path, call, blocks, has_waited: false });

@@ -13,10 +13,21 @@ pub(crate) struct DeviceRecords {
     pub calls: Vec<HostCall>,
     /// What the thread did in calls that wait and call others, in order; no two overlap.
     pub inner: Vec<InnerRange>,
+    /// Of a thread whose calls are made of samples.
+    pub code: SampledCode,
     /// Of a stream.
     pub operations: Vec<DeviceOperation>,
     /// What else is known of operations and of the host, if it is asked for.
     pub details: DeviceDetails,
+}
+
+/// What a thread does, where samples show it and its launches are not recorded.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SampledCode {
+    /// Median interval between samples; 0 where calls or launches are recorded.
+    pub period: Ticks,
+    /// In order, without overlap; empty if they are not asked for.
+    pub ranges: Vec<InnerRange>,
 }
 
 /// What only some questions need.
@@ -124,6 +135,7 @@ impl DeviceRecords {
     pub fn fit(&mut self) {
         self.calls.shrink_to_fit();
         self.inner.shrink_to_fit();
+        self.code.ranges.shrink_to_fit();
         self.operations.shrink_to_fit();
         let DeviceDetails { values, collectives, shapes, shape_of, memory, states, codes } =
             &mut self.details;
@@ -151,6 +163,7 @@ impl DeviceRecords {
     /// elsewhere, as their members are in other processes.
     pub fn leave_replayed(&mut self) {
         self.inner = Vec::new();
+        self.code = SampledCode::default();
         let DeviceDetails { values, codes, .. } = std::mem::take(&mut self.details);
         self.details = DeviceDetails { values, codes, ..DeviceDetails::default() };
         self.details.values.retain(|it| it.1 == OperationValue::Pageable);
@@ -192,6 +205,7 @@ impl DeviceRecords {
             (call.path, call.code) = (remap.path(call.path), remap.path(call.code));
         }
         self.inner.iter_mut().for_each(|it| it.path = remap.path(it.path));
+        self.code.ranges.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.operations.iter_mut().for_each(|it| it.path = remap.path(it.path));
         self.details.codes.iter_mut().for_each(|it| it.1 = remap.path(it.1));
         self.details.memory.iter_mut().for_each(|it| it.path = remap.path(it.path));

@@ -7,7 +7,7 @@
 //! of a stream are in the order in which they were launched, which is that of their begins.
 
 use super::calls::{DeviceApi, DeviceApis, is_stream};
-use super::records::{DeviceOperation, DeviceRecords, HostCall};
+use super::records::{DeviceOperation, DeviceRecords, HostCall, SampledCode};
 use ouzel_model::{Definitions, LocationGroupId, LocationId, Ticks};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -78,6 +78,13 @@ impl<'a> DeviceProcess<'a> {
         let place = self.threads.binary_search_by_key(&location, |it| it.0);
         let place = place.expect("a place of a call is of a thread of the process");
         &self.threads[place].1.calls[call as usize]
+    }
+
+    /// The thread that is taken to launch where no launch is recorded: the first whose calls are made of samples.
+    pub fn sampled_host(&self) -> Option<(LocationId, &'a SampledCode)> {
+        let sampled = |it: &&(LocationId, &'a DeviceRecords)| it.1.code.period != Ticks(0);
+        let host = self.threads.iter().find(sampled).filter(|_| self.linking == Linking::Unknown);
+        host.map(|&(location, of)| (location, &of.code))
     }
 
     /// All calls of all threads.
