@@ -10,10 +10,11 @@
 //! it, so merging parts can only lower the sum. Let `V(n)` be the greatest sum that `n` consecutive parts can have. If
 //! other peers were slow in each of `K` phases, it would grow like a random walk, `V(n) ≈ V(K) · √(n / K)`. A further
 //! part is worth having while it adds four times as much as that; the parts are epochs if they hold [`MOST`] of `V(K)`, are
-//! long, and hold more than the whole run as one part.
+//! long, and hold more than the whole run as one part. From samples, each must hold more than its imbalance can be off.
 
 use super::anchors::AnchorRole;
 use super::by_peer::ByPeer;
+use super::noise::Uncertainty;
 use super::output::PhaseGroup;
 use ouzel_model::{LocationId, Ticks, TimeRange};
 
@@ -49,7 +50,21 @@ pub fn epochs(group: &PhaseGroup) -> Vec<Epoch> {
     let Some(steps) = Steps::new(group) else { return Vec::new() };
     let borders = steps.best_parts();
     let bucket = |part: usize| (steps.first + part * steps.step).min(steps.end);
-    borders.windows(2).map(|pair| epoch(group, bucket(pair[0])..bucket(pair[1]))).collect()
+    let found = borders.windows(2).map(|pair| epoch(group, bucket(pair[0])..bucket(pair[1])));
+    let found: Vec<Epoch> = found.collect();
+    if found.iter().all(|epoch| band(group, epoch) < epoch.imbalance) { found } else { Vec::new() }
+}
+
+/// How far the imbalance of an epoch can be off, as samples may miss what peers wait in its synchronisations; 0 if times are
+/// exact.
+fn band(group: &PhaseGroup, epoch: &Epoch) -> Ticks {
+    let mut sum = Uncertainty::default();
+    for phase in &group.phases[epoch.phases.start as usize..epoch.phases.end as usize] {
+        if let Some((noise, sync)) = group.noise_of_anchor(phase).zip(phase.in_anchor.as_ref()) {
+            sum.add(&sync.uncertainty(noise, u64::from(sync.n_seen) * phase.n_phases));
+        }
+    }
+    sum.of_extreme_sums()
 }
 
 fn epoch(group: &PhaseGroup, buckets: std::ops::Range<usize>) -> Epoch {

@@ -9,6 +9,7 @@
 //!
 //! For `N` peers over `k` phases, each with its `s`:
 //! - a mean over peers is off by at most `2 √(Σ s²) / √N`,
+//! - the greatest of the sums over the phases by at most `(2 + √(2 ln N)) √(Σ s²)`,
 //! - a greatest or least value by at most `Σ s √(2 ln N) + 2 √(Σ s²)`: the greatest of `N` noisy values is on average too
 //!   great by up to `s √(2 ln N)`, in each phase, and in the same direction.
 //!
@@ -68,6 +69,11 @@ impl Uncertainty {
     /// Half width of `max − mean`, `mean − min` and the like.
     pub fn of_extremes(&self) -> Ticks {
         ticks(self.bias + 2.0 * self.variance.sqrt())
+    }
+
+    /// The same of the sums over phases, whose greatest is one peer's.
+    pub fn of_extreme_sums(&self) -> Ticks {
+        ticks(self.variance.sqrt() * (noise_factor(self.n_peers as u64) + 2.0))
     }
 
     /// Half width of a mean over peers.
