@@ -136,6 +136,16 @@ impl StepLoop {
         TimeRange { start, end: self.steps.last().map(|step| step.end).unwrap_or_default() }
     }
 
+    /// How long each of its iterations is, in ticks.
+    pub fn lengths(&self) -> impl Iterator<Item = u64> {
+        self.steps.iter().map(|step| length(*step))
+    }
+
+    /// From the start of one of its iterations to the end of another.
+    pub fn range_of(&self, first: usize, last: usize) -> TimeRange {
+        TimeRange { start: self.steps[first].start, end: self.steps[last].end }
+    }
+
     /// Its iterations.
     pub fn n_steps(&self) -> usize {
         self.steps.len()

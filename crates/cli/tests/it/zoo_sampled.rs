@@ -7,13 +7,24 @@ use crate::model_archive::write;
 use crate::run::{Scratch, json, testdata};
 use ouzel::formats::otf2::Otf2Source;
 use ouzel::formats::otf2::model_archive::Clocks;
-use ouzel::model::{ChunkBuffer, EventKind, LocationKind, Needs, ReadPlan, TraceSource};
+use ouzel::model::{ChunkBuffer, EventKind, Needs, ReadPlan, TraceSource};
 use ouzel_testkit::{Sampler, ToyEvent, ToyPayload, ToyTrace};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Most gain that a finding may promise in a program without fault, as a part of the run time.
 const CLEAN_MAX: f64 = 0.02;
+/// Programs without a fault.
+const CLEAN: [(&str, &str); 8] = [
+    ("clean", "faulty"),
+    ("static_imbalance", "fixed"),
+    ("slow_rank", "fixed"),
+    ("oversubscribed", "fixed"),
+    ("slow_start", "fixed"),
+    ("gpu_stencil", "fixed"),
+    ("starving_device", "fixed"),
+    ("drifting_imbalance", "fixed"),
+];
 /// Samples per second.
 const RATES: [u64; 2] = [1000, 200];
 
@@ -50,12 +61,7 @@ fn report_on_samples(archive: &Path, hz: u64, scratch: &Scratch) -> Value {
     let exact = calls(archive);
     let period = exact.definitions().clock.ticks_per_second / hz;
     let sampler = Sampler { jitter: period / 50, ..Sampler::every(period, hz) };
-    let mut sampled = sampler.samples(&exact, &|_, _, _| None);
-    for location in exact.definitions().location_ids() {
-        if exact.definitions().location(location).kind == LocationKind::AcceleratorStream {
-            *sampled.events_mut(location) = exact.events(location).to_vec();
-        }
-    }
+    let sampled = sampler.samples_of_threads(&exact, &|_, _, _| None);
     let folder = scratch.0.join("samples");
     let _ = std::fs::remove_dir_all(&folder);
     write(&sampled, &folder, Clocks::Synchronised);
@@ -126,8 +132,7 @@ fn the_first_finding_of_samples_is_that_of_the_exact_run_or_on_the_page() {
 fn samples_of_a_clean_program_have_no_finding() {
     let scratch = Scratch::new("zoo-sampled-clean");
     for hz in RATES {
-        for (program, variant) in [("clean", "faulty"), ("static_imbalance", "fixed"), ("slow_rank", "fixed")]
-        {
+        for (program, variant) in CLEAN {
             let report = report_on_samples(&testdata("zoo").join(program).join(variant), hz, &scratch);
             let gain = report["findings"][0]["gain_fraction"].as_f64().expect("a number");
             assert!(gain <= CLEAN_MAX, "{program} at {hz} Hz: {}", report["findings"]);

@@ -5,6 +5,7 @@ use super::ranks::Ranks;
 use super::stages::{Stage, category};
 use super::words;
 use crate::recorded::Recorded;
+use crate::steps::Steps;
 use crate::wait_sums::WaitSums;
 use ouzel_analyses::call_path_profile::{LocationProfile, ProfileOutput};
 use ouzel_analyses::communication_totals::CommunicationOutput;
@@ -39,6 +40,8 @@ pub(super) struct Context<'a> {
     pub late: Option<&'a LateMessagesOutput>,
     pub group: &'a PhaseGroup,
     pub stages: Vec<Stage>,
+    /// The iterations of the program's own loops.
+    pub steps: &'a Steps,
     /// Parts in which the same peers have most to do, in order of time.
     pub epochs: &'a [Epoch],
     pub waits: &'a WaitSums,

@@ -156,6 +156,7 @@ fn context<'a>(sources: &Sources<'a>) -> Option<Context<'a>> {
         late,
         group,
         stages: stages::stages(group, sources.steps),
+        steps: sources.steps,
         epochs: sources.epochs,
         waits: sources.waits,
         clocks_are_right: sources.clocks_are_right,

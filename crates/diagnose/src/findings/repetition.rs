@@ -1,7 +1,8 @@
 //! Findings about iterations: single ones that take long, and all taking longer and longer.
 //!
 //! Both look at the mean busy time of the phases of a stage, so they overlap neither with
-//! imbalance nor with waiting.
+//! imbalance nor with waiting. Where samples show too few synchronisations, slow iterations are those of the program's own
+//! loop, by their length.
 //!
 //! | finding | evidence | gain |
 //! |---|---|---|
@@ -10,14 +11,14 @@
 
 use super::context::{Context, SIGNIFICANT, Times};
 use super::draft::{Draft, Saving};
-use super::finding::{Confidence, Evidence, FindingKind, Quantity, QuantityUnit};
-use super::ranks::Ranks;
+use super::finding::{Confidence, Evidence, FindingKind, Iterations, Quantity, QuantityUnit};
+use super::ranks::{Ranks, ranges_of};
 use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::{PhaseTimes, Stage};
 use super::words::plural;
 use ouzel_analyses::semantics::Category;
 use ouzel_model::units::count;
-use ouzel_model::{CallPathId, CallPathTree, LocationId};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, TimeRange};
 use std::collections::BTreeMap;
 
 /// Part of the usual time by which each iteration of a slow stretch exceeds it, and its least length.
@@ -30,7 +31,13 @@ const LEAST_ITERATIONS: usize = 8;
 /// The findings.
 pub(super) fn repetitions(cx: &Context<'_>) -> Vec<Draft> {
     let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.n_iterations;
-    cx.stages.iter().filter(repeat).flat_map(|stage| slow(cx, stage).or_else(|| growing(cx, stage))).collect()
+    let stages = cx.stages.iter().filter(repeat);
+    let mut drafts: Vec<Draft> =
+        stages.flat_map(|stage| slow(cx, stage).or_else(|| growing(cx, stage))).collect();
+    if drafts.is_empty() {
+        drafts.extend(slow_steps(cx));
+    }
+    drafts
 }
 
 /// Mean busy time of each iteration, in ticks.
@@ -57,87 +64,180 @@ fn containing(cx: &Context<'_>, path: CallPathId, ticks: u64) -> CallPathId {
     cx.chain(path).find(spends).unwrap_or(CallPathTree::ROOT)
 }
 
+/// Those of a series of times that are slow: few, and either together or at no even distances. Usual is the median.
 #[expect(clippy::cast_precision_loss, reason = "a limit for floats")]
-fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
-    let busy = busy(stage);
-    let usual = median(&busy);
-    let mut slow = match outliers(&busy, 5.0, SIGNIFICANT * cx.run() as f64) {
-        none if none.is_empty() => stretch(&busy, usual),
+fn slow_of(cx: &Context<'_>, times: &[f64], may_begin: impl Fn() -> bool) -> Option<Vec<usize>> {
+    let usual = median(times);
+    let mut slow = match outliers(times, 5.0, SIGNIFICANT * cx.run() as f64) {
+        none if none.is_empty() => stretch(times, usual),
         slow => slow,
     };
-    if slow.first() == Some(&0) && begins_with_other_code(cx, stage) {
+    if slow.first() == Some(&0) && !may_begin() {
         slow.remove(0);
     }
     // Where iterations have nothing in common, none of them is slow.
-    let is_usual = median_absolute_deviation(&busy) <= usual / 2.0;
+    let is_usual = median_absolute_deviation(times) <= usual / 2.0;
     let (&first, &last) = (slow.first()?, slow.last()?);
     let are_few = match last - first + 1 == slow.len() {
-        true => 3 * slow.len() <= busy.len(),
-        false => 10 * slow.len() <= busy.len(),
+        true => 3 * slow.len() <= times.len(),
+        false => 10 * slow.len() <= times.len(),
     };
-    if !is_usual || !are_few || are_periodic(&slow, busy.len()) {
-        return None;
+    (is_usual && are_few && !are_periodic(&slow, times.len())).then_some(slow)
+}
+
+/// What slow iterations are told from.
+struct SlowIterations {
+    /// Of all iterations, in ticks.
+    times: Vec<f64>,
+    slow: Vec<usize>,
+    /// The slow ones, and the longest of them, by the numbers of the program's loop.
+    named: Iterations,
+    longest: u64,
+    range: TimeRange,
+    path: CallPathId,
+    /// Who takes longer, as a sentence goes on.
+    whom: String,
+    ranks: Ranks,
+    /// What the times are, if not all of an iteration: "of work", and for how many iterations.
+    of_what: &'static str,
+    per: String,
+    evidence: &'static str,
+}
+
+impl SlowIterations {
+    /// How much longer than usual some of a series take together, in ticks.
+    fn gain(times: &[f64], slow: &[usize]) -> u64 {
+        let usual = median(times);
+        ticks(slow.iter().map(|&i| times[i] - usual).sum())
     }
-    let gain = ticks(slow.iter().map(|&i| busy[i] - usual).sum());
-    let worst = slow.iter().copied().max_by(|&a, &b| busy[a].total_cmp(&busy[b]))?;
-    let longest = stage.named([worst]).ranges.first().map_or(0, |&(first, _)| first);
-    let range = stage.range_of_iterations(first, last);
-    let path = containing(cx, main_path(cx, stage), gain);
-    let named = stage.named(slow.iter().copied());
-    let n = named.n_named();
+
+    fn worst(times: &[f64], slow: &[usize]) -> usize {
+        slow.iter().copied().max_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap_or_default()
+    }
+
+    fn draft(self, cx: &Context<'_>) -> Draft {
+        let SlowIterations { times, slow, named, longest, range, path, whom, ranks, of_what, per, evidence } =
+            self;
+        let (usual, gain) = (median(&times), Self::gain(&times, &slow));
+        let worst = times[Self::worst(&times, &slow)];
+        let n = named.n_named();
+        let (confidence, reason) = cx.confidence_of_phases();
+        Draft {
+            title: match n {
+                1 => format!("One slow iteration of {}", count(named.n_all)),
+                _ => format!("{} slow iterations of {}", count(n), count(named.n_all)),
+            },
+            sentence: format!(
+                "Iteration{} {} take{} much longer than usual {whom}{}{of_what} instead of {}{}{per}.",
+                plural(n),
+                shown(&named.ranges),
+                if n == 1 { "s" } else { "" },
+                cx.time(ticks(worst)),
+                cx.time(ticks(usual)),
+                if slow.len() == 1 { "" } else { " in the worst" },
+            ),
+            saving: Saving::new("Bringing the time down to the median would save"),
+            ranks,
+            iterations: Some(named),
+            range,
+            gain,
+            loss: gain,
+            assumption: format!(
+                "{} as long as the median one",
+                if n == 1 { "this iteration takes" } else { "these iterations take" }
+            ),
+            confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
+            evidence: vec![Evidence::new(
+                evidence,
+                "slow: above median + 5 · median absolute deviation, and above median + 1 % of the run",
+                vec![
+                    Quantity::ns("median", cx.ns(ticks(usual))),
+                    Quantity::ns(
+                        "median absolute deviation",
+                        cx.ns(ticks(median_absolute_deviation(&times))),
+                    ),
+                    Quantity::ns("longest", cx.ns(ticks(worst))),
+                    Quantity::count("longest iteration", longest),
+                ],
+            )],
+            advice: format!(
+                "Check what is different in {}: output, memory that is allocated or moved, a mesh change, or something \
+                 else on the machine at that time.",
+                if n == 1 { "this iteration" } else { "these iterations" }
+            ),
+            command: vec![
+                "profile".to_owned(),
+                "--call-paths".to_owned(),
+                "--time".to_owned(),
+                format!("{}ns..{}ns", cx.ns(range.start.0), cx.ns(range.end.0)),
+            ],
+            ..Draft::about(cx, FindingKind::IterationOutlier, path)
+        }
+    }
+}
+
+fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
+    let times = busy(stage);
+    let slow = slow_of(cx, &times, || !begins_with_other_code(cx, stage))?;
+    let gain = SlowIterations::gain(&times, &slow);
+    let worst = SlowIterations::worst(&times, &slow);
     let (whom, ranks) = on_whom(cx, stage, &slow, gain);
     // Times are those between synchronisations, which may have several iterations.
     let n_steps = stage.steps_per_iteration();
-    let per = if n_steps <= 1.0 { String::new() } else { format!(" {n_steps:.0} iterations") };
-    let (confidence, reason) = cx.confidence_of_phases();
-    Some(Draft {
-        title: match n {
-            1 => format!("One slow iteration of {}", count(named.n_all)),
-            _ => format!("{} slow iterations of {}", count(n), count(named.n_all)),
-        },
-        sentence: format!(
-            "Iteration{} {} take{} much longer than usual {whom}{} of work instead of {}{}{per}.",
-            plural(n),
-            shown(&named.ranges),
-            if n == 1 { "s" } else { "" },
-            cx.time(ticks(busy[worst])),
-            cx.time(ticks(usual)),
-            if slow.len() == 1 { "" } else { " in the worst" },
-        ),
-        saving: Saving::new("Bringing the time down to the median would save"),
+    let of = SlowIterations {
+        named: stage.named(slow.iter().copied()),
+        longest: stage.named([worst]).ranges.first().map_or(0, |&(first, _)| first),
+        range: stage.range_of_iterations(*slow.first()?, *slow.last()?),
+        path: containing(cx, main_path(cx, stage), gain),
+        whom,
         ranks,
-        iterations: Some(named),
+        of_what: " of work",
+        per: if n_steps <= 1.0 { String::new() } else { format!(" {n_steps:.0} iterations") },
+        evidence: "mean busy time of the ranks in each iteration",
+        times,
+        slow,
+    };
+    Some(of.draft(cx))
+}
+
+/// Slow iterations of the program's loop where samples show too few synchronisations to tell its iterations apart.
+#[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
+fn slow_steps(cx: &Context<'_>) -> Option<Draft> {
+    cx.group.noise.as_ref()?;
+    let of = cx.steps.around(cx.group.run_range).filter(|of| LEAST_ITERATIONS <= of.n_steps())?;
+    if cx.stages.iter().any(|stage| stage.n_iterations == of.n_steps()) {
+        return None;
+    }
+    let times: Vec<f64> = of.lengths().map(|ticks| ticks as f64).collect();
+    let slow = slow_of(cx, &times, || true)?;
+    let (first, last) = (*slow.first()?, *slow.last()?);
+    let gain = SlowIterations::gain(&times, &slow);
+    let range = of.range_of(first, last);
+    // Waiting and what only some ranks do are told elsewhere.
+    let phases = || cx.stages.iter().flat_map(|stage| &stage.phases);
+    let inside = || phases().filter(|phase| phase.range.start < range.end && range.start < phase.range.end);
+    let lost = |phase: &PhaseTimes| {
+        u128::from(phase.waiting()) + phase.imbalance() / u128::from(phase.n_peers.max(1))
+    };
+    if u128::from(gain) < 2 * inside().map(lost).sum::<u128>() {
+        return None;
+    }
+    let busiest = cx.stages.iter().max_by_key(|stage| stage.busy())?;
+    let ranges = ranges_of(slow.iter().map(|&i| i as u64));
+    let of = SlowIterations {
+        longest: SlowIterations::worst(&times, &slow) as u64,
+        named: Iterations { n_all: times.len() as u64, ranges },
         range,
-        gain,
-        loss: gain,
-        assumption: format!(
-            "{} as long as the median one",
-            if n == 1 { "this iteration takes" } else { "these iterations take" }
-        ),
-        confidence: (confidence.min(Confidence::Likely), format!("{reason}; they may have more to do")),
-        evidence: vec![Evidence::new(
-            "mean busy time of the ranks in each iteration",
-            "slow: above median + 5 · median absolute deviation, and above median + 1 % of the run",
-            vec![
-                Quantity::ns("median", cx.ns(ticks(usual))),
-                Quantity::ns("median absolute deviation", cx.ns(ticks(median_absolute_deviation(&busy)))),
-                Quantity::ns("longest", cx.ns(ticks(busy[worst]))),
-                Quantity::count("longest iteration", longest),
-            ],
-        )],
-        advice: format!(
-            "Check what is different in {}: output, memory that is allocated or moved, a mesh change, or something else \
-             on the machine at that time.",
-            if n == 1 { "this iteration" } else { "these iterations" }
-        ),
-        command: vec![
-            "profile".to_owned(),
-            "--call-paths".to_owned(),
-            "--time".to_owned(),
-            format!("{}ns..{}ns", cx.ns(range.start.0), cx.ns(range.end.0)),
-        ],
-        ..Draft::about(cx, FindingKind::IterationOutlier, path)
-    })
+        path: containing(cx, main_path(cx, busiest), gain),
+        whom: format!("on {}: ", cx.all_peers()),
+        ranks: cx.ranks(cx.group.locations.iter().copied()),
+        of_what: "",
+        per: String::new(),
+        evidence: "length of each iteration, by samples of one rank of those that are alike",
+        times,
+        slow,
+    };
+    Some(of.draft(cx))
 }
 
 /// Who takes longer in slow iterations, which together take `gain` ticks longer on average over all peers: how a sentence

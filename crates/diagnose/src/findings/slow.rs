@@ -3,7 +3,7 @@
 use super::context::{Context, Times};
 use super::series::median;
 use ouzel_analyses::semantics::Category;
-use ouzel_model::{CallPathId, CallPathTree, LocationId, SystemNodeId};
+use ouzel_model::{CallPathId, CallPathTree, LocationId, SystemNodeId, Ticks};
 use std::collections::BTreeMap;
 
 /// A peer is slow in a path if it takes longer than the median peer by this factor: less is noise of the machine.
@@ -50,10 +50,12 @@ pub(super) fn slow(cx: &Context<'_>) -> Option<Slow> {
     }
     let total: f64 = paths.iter().map(|path| path.middle).sum();
     let is_interrupted = |peer: &usize| {
-        let own: Vec<f64> =
-            paths.iter().filter(|path| path.is_interrupted(*peer)).map(|path| path.middle).collect();
+        let of = |wanted: Interrupted| {
+            paths.iter().filter(move |path| path.is_interrupted(*peer) == wanted).map(|path| path.middle)
+        };
         // Of one path, work that grows at one rank looks the same.
-        2 <= own.len() && NEARLY_ALL * total <= own.iter().sum()
+        let (sure, possible) = (of(Interrupted::Yes), of(Interrupted::Perhaps));
+        2 <= sure.clone().count() && NEARLY_ALL * total <= sure.chain(possible).sum()
     };
     let interrupted: Vec<usize> = (0..n).filter(is_interrupted).collect();
     if !interrupted.is_empty() && 2 * interrupted.len() < n {
@@ -99,28 +101,57 @@ struct PathOfPeers {
     /// By peer, in the order of the group.
     ticks: Vec<f64>,
     middle: f64,
-    /// Length of the shortest visit, by peer.
-    shortest: Vec<f64>,
-    /// The median of these, if peers make enough visits, and all about as many.
-    usual_shortest: Option<f64>,
+    /// Number of visits and length of the shortest one, by peer.
+    visits: Vec<(f64, f64)>,
+    /// The medians of these.
+    usual: (f64, f64),
+    /// Whether peers make enough visits, and all about as many.
+    are_visits_alike: bool,
+    /// The sampling period, if samples show the visits.
+    period: Option<f64>,
+}
+
+/// Whether only some visits of a peer to a path are longer than those of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Interrupted {
+    No,
+    /// All that samples tell of visits shorter than two periods is that they take longer together.
+    Perhaps,
+    Yes,
 }
 
 impl PathOfPeers {
     /// `visits` are the number of visits and the length of the shortest one, by peer.
     #[expect(clippy::cast_precision_loss, reason = "ratios of times")]
-    fn new(path: CallPathId, ticks: Vec<f64>, visits: Vec<(u64, u64)>) -> Self {
+    fn new(path: CallPathId, ticks: Vec<f64>, visits: Vec<(u64, u64)>, period: Option<Ticks>) -> Self {
         let counts = || visits.iter().map(|it| it.0);
         let (least, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
-        let are_alike = VISITS.0 <= least && (most - least) as f64 <= VISITS.1 * most as f64;
-        let shortest: Vec<f64> = visits.into_iter().map(|it| it.1 as f64).collect();
-        let usual_shortest = are_alike.then(|| median(&shortest));
-        PathOfPeers { path, middle: median(&ticks), ticks, shortest, usual_shortest }
+        let are_visits_alike = VISITS.0 <= least && (most - least) as f64 <= VISITS.1 * most as f64;
+        let visits: Vec<(f64, f64)> = visits.into_iter().map(|it| (it.0 as f64, it.1 as f64)).collect();
+        let median_of = |of: fn(&(f64, f64)) -> f64| median(&visits.iter().map(of).collect::<Vec<_>>());
+        let usual = (median_of(|it| it.0), median_of(|it| it.1));
+        let period = period.map(|period| period.0 as f64);
+        PathOfPeers { path, middle: median(&ticks), ticks, visits, usual, are_visits_alike, period }
     }
 
-    /// Whether only some visits of a peer are longer than those of the others.
-    fn is_interrupted(&self, peer: usize) -> bool {
-        let is_as_short = |usual| self.shortest[peer] <= AS_SHORT * usual;
-        self.usual_shortest.is_some_and(is_as_short) && INTERRUPTED <= self.ticks[peer] / self.middle
+    fn is_interrupted(&self, peer: usize) -> Interrupted {
+        if self.ticks[peer] < INTERRUPTED * self.middle {
+            return Interrupted::No;
+        }
+        let ((n, shortest), (usual_n, usual_shortest)) = (self.visits[peer], self.usual);
+        let is_so = match self.period {
+            None => shortest <= AS_SHORT * usual_shortest,
+            // A visit may be longer than samples show it by a period.
+            Some(period) => {
+                shortest <= usual_shortest + period
+                    && INTERRUPTED * (shortest + period) * n <= self.ticks[peer]
+            }
+        };
+        match self.period {
+            _ if self.are_visits_alike && is_so => Interrupted::Yes,
+            Some(period) if self.middle < 2.0 * period * usual_n => Interrupted::Perhaps,
+            _ => Interrupted::No,
+        }
     }
 }
 
@@ -135,7 +166,8 @@ fn computing_paths(cx: &Context<'_>) -> Vec<PathOfPeers> {
     let of = |path| {
         let ticks: Vec<f64> =
             cx.by_peer(path, Times::Exclusive).into_iter().map(|(_, ticks)| ticks as f64).collect();
-        PathOfPeers::new(path, ticks, cx.visits_by_peer(path))
+        let period = cx.group.noise_of(path).map(|noise| noise.period);
+        PathOfPeers::new(path, ticks, cx.visits_by_peer(path), period)
     };
     let mut paths: Vec<PathOfPeers> = all.map(of).filter(|path| 0.0 < path.middle).collect();
     let total: f64 = paths.iter().map(|path| path.middle).sum();

@@ -60,6 +60,7 @@ pub(super) fn context_of<'a>(cx: &Context<'a>, group: &'a PhaseGroup) -> Context
         group,
         // There is one phase, so there are neither loops nor epochs.
         stages: stages(group, &Steps::default()),
+        steps: cx.steps,
         epochs: &[],
         definitions: cx.definitions,
         classes: cx.classes,
