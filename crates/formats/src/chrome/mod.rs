@@ -12,6 +12,7 @@
 //! tables of copies, collectives and flows, not by the size of the file. Times are integer nanoseconds.
 //! Perfetto's binary format is not supported.
 
+mod ahead;
 mod align;
 mod bits;
 mod block;
@@ -42,6 +43,7 @@ mod window;
 pub mod write;
 
 use crate::reader::{Format, OpenError, Opened, Reader};
+use ahead::Ahead;
 use bits::Bits;
 use collect::{Collector, Detail};
 use define::has_kind;
@@ -155,9 +157,13 @@ impl ChromeSource {
     /// # Errors
     /// If it is not a trace, or the temporary file cannot be written.
     pub fn from_text(name: &str, text: Vec<u8>) -> Result<Self, ReadError> {
+        Self::read_text(name, text, Ahead::default())
+    }
+
+    fn read_text(name: &str, text: Vec<u8>, ahead: Ahead) -> Result<Self, ReadError> {
         let mut collector = Collector::default();
         let window = window::Window::new(Arc::from(name), Box::new(std::io::Cursor::new(text)));
-        let notices = parse::read(window, &mut collector)?;
+        let notices = parse::read(window, ahead, &mut collector)?;
         Self::finish(collector, notices)
     }
 

@@ -3,6 +3,7 @@
 //! Files broken in the ways tracers break them are read: a missing end of the array, extra commas, control
 //! characters, a last object that is cut, garbage between events. Each is reported with its offset.
 
+use super::ahead::Ahead;
 use super::collect::{Collector, ProcessGroup};
 use super::event::{self, Event};
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
@@ -18,15 +19,20 @@ use std::path::Path;
 /// # Errors
 /// If the file cannot be opened, or holds nothing of a trace.
 pub(super) fn read_file(path: &Path, collector: &mut Collector) -> Result<Vec<Notice>, ReadError> {
-    read(Window::open(path)?, collector)
+    read(Window::open(path)?, Ahead::default(), collector)
 }
 
 /// The same from a window.
-pub(super) fn read(window: Window, collector: &mut Collector) -> Result<Vec<Notice>, ReadError> {
+pub(super) fn read(
+    window: Window,
+    ahead: Ahead,
+    collector: &mut Collector,
+) -> Result<Vec<Notice>, ReadError> {
     collector.begin_file(window.file().clone());
-    let mut file = File { window, collector, notices: Vec::new(), profile: Vec::new(), is_trace: false };
+    let mut file =
+        File { window, ahead, collector, notices: Vec::new(), profile: Vec::new(), is_trace: false };
     file.whole()?;
-    let File { window, collector, mut notices, profile, is_trace } = file;
+    let File { window, collector, mut notices, profile, is_trace, .. } = file;
     if !profile.is_empty() {
         let text = [b"{", &profile.join(&b","[..])[..], b"}"].concat();
         collector.cpu_profile(&text).map_err(|error| window.error(0, 0, error.to_string()))?;
@@ -48,8 +54,11 @@ pub(super) fn read(window: Window, collector: &mut Collector) -> Result<Vec<Noti
     Ok(notices)
 }
 
+const CANNOT_WRITE: &str = "the temporary file cannot be written";
+
 struct File<'c> {
     window: Window,
+    ahead: Ahead,
     collector: &'c mut Collector,
     notices: Vec<Notice>,
     /// Members of a `.cpuprofile`.
@@ -219,6 +228,9 @@ impl File<'_> {
         loop {
             memory::check()
                 .map_err(|reached| self.window.error(0, 0, format!("it has too many records: {reached}")))?;
+            if self.events_ahead(are_samples)? {
+                continue;
+            }
             let base = self.window.offset(0);
             let mut cursor = JsonCursor::new(self.window.rest());
             let mut done = 0;
@@ -233,7 +245,7 @@ impl File<'_> {
                         Ok(()) => {}
                         Err(Broken::Text(stop)) => break stop,
                         Err(Broken::Scratch(error)) => {
-                            let reason = format!("the temporary file cannot be written: {error}");
+                            let reason = format!("{CANNOT_WRITE}: {error}");
                             return Err(self.window.error(done, 0, reason));
                         }
                     },
@@ -260,6 +272,28 @@ impl File<'_> {
                 self.window.give_up();
                 return Ok(End::Cut);
             }
+        }
+    }
+
+    /// Reads a stretch of events by several threads; `false` if there is little left, or something is not as usual.
+    fn events_ahead(&mut self, are_samples: bool) -> Result<bool, ReadError> {
+        let wanted = self.ahead.n_bytes();
+        if wanted == 0 || !self.window.fill(wanted) {
+            return Ok(false);
+        }
+        let base = self.window.offset(0);
+        let done = self.ahead.read(self.window.rest(), |event, at| {
+            if are_samples {
+                event.phase = b'P';
+            }
+            self.collector.event(event, base + at as u64)
+        });
+        match done {
+            Ok(done) => {
+                self.window.at += done.n_bytes;
+                Ok(done.is_clean && 0 < done.n_bytes)
+            }
+            Err((at, error)) => Err(self.window.error(at, 0, format!("{CANNOT_WRITE}: {error}"))),
         }
     }
 

@@ -653,3 +653,35 @@ fn waits_for_streams_belong_to_the_calls_of_their_correlations() {
     ];
     assert_eq!(steps, expected);
 }
+
+/// All that is read of a text by so many threads.
+fn read_by(text: &[u8], n_threads: usize, piece_bytes: usize) -> Result<String, String> {
+    let read = ChromeSource::read_text("test.json", text.to_vec(), Ahead { n_threads, piece_bytes });
+    read.map(|read| format!("{:?}\n{}", read.notices(), told(&read))).map_err(|error| error.to_string())
+}
+
+#[test]
+fn several_threads_read_what_one_reads() {
+    let mut text = Vec::new();
+    ouzel_testkit::pytorch::write_trace(&mut text, 0, 60_000).unwrap();
+    // What looks like the begin of an event, and is none; what is damaged; the end in the middle.
+    let in_names = String::from_utf8(text.clone()).unwrap().replace("aten::add", "x}, {\\\"y");
+    let mut rng = Rng::new(11);
+    let mut texts = vec![text.clone(), in_names.into_bytes()];
+    for _ in 0..60 {
+        let mut damaged = text.clone();
+        for _ in 0..=rng.below(3) {
+            let at = rng.below(damaged.len() as u64) as usize;
+            damaged[at] = b"{}[],:\" x\0"[rng.below(9) as usize];
+        }
+        damaged.truncate(text.len() - rng.below(2) as usize * rng.below(30_000) as usize);
+        texts.push(damaged);
+    }
+    for (nth, text) in texts.iter().enumerate() {
+        let alone = read_by(text, 1, 0);
+        for piece_bytes in [50, 700] {
+            let together = read_by(text, 3, piece_bytes);
+            assert!(together == alone, "text {nth} in pieces of {piece_bytes} bytes");
+        }
+    }
+}

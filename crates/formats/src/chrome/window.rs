@@ -93,12 +93,30 @@ impl Window {
         if self.is_at_end || VALUE_BYTES_MAX < self.end - self.at {
             return false;
         }
+        self.begin_with_rest();
+        // Twice the waiting text, so that a long value is looked at a logarithmic number of times.
+        self.read((2 * self.end).clamp(STEP_BYTES, VALUE_BYTES_MAX + STEP_BYTES))
+    }
+
+    /// Gets more text, until so much is there; `false` if it ends before.
+    pub fn fill(&mut self, wanted: usize) -> bool {
+        if self.end - self.at < wanted && !self.is_at_end {
+            self.begin_with_rest();
+            self.read(wanted);
+        }
+        wanted <= self.end - self.at
+    }
+
+    /// Moves what is not read yet to the beginning.
+    fn begin_with_rest(&mut self) {
         self.buffer.copy_within(self.at..self.end, 0);
         self.offset += self.at as u64;
         self.end -= self.at;
         self.at = 0;
-        // Twice the waiting text, so that a long value is looked at a logarithmic number of times.
-        let wanted = (2 * self.end).clamp(STEP_BYTES, VALUE_BYTES_MAX + STEP_BYTES);
+    }
+
+    /// Reads until the buffer has so many bytes; whether any came.
+    fn read(&mut self, wanted: usize) -> bool {
         if self.buffer.len() < wanted {
             self.buffer.resize(wanted, 0);
         }

@@ -12,6 +12,7 @@ use super::names;
 use super::replay::{DeviceReplay, LengthChanges};
 use crate::devices::calls::DeviceApi;
 use ouzel_model::{CallPathId, Definitions, LocationId, TimeRange};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +33,11 @@ impl AcceleratorsOutput {
             let region = self.call_paths.region(path)?;
             Some(counts(names::host_loss(&definitions.region(region).name), is_first))
         };
-        let named = |path: CallPathId, is_first: bool| {
-            self.chain(path).find(|&at| is_of_kind(at, is_first) == Some(true))
+        // There are many times more records than call paths.
+        let mut known: FxHashMap<(CallPathId, bool), Option<CallPathId>> = FxHashMap::default();
+        let mut named = |path: CallPathId, is_first: bool| {
+            let find = || self.chain(path).find(|&at| is_of_kind(at, is_first) == Some(true));
+            *known.entry((path, is_first)).or_insert_with(find)
         };
         let mut changes = LengthChanges::default();
         let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
