@@ -4,7 +4,7 @@ use super::context::{Context, Times};
 use super::finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterations};
 use super::ranks::Ranks;
 use ouzel_analyses::phases::{Phase, Uncertainty};
-use ouzel_analyses::semantics::Family;
+use ouzel_analyses::semantics::{Category, Family};
 use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use ouzel_replay::Edit;
 
@@ -126,14 +126,24 @@ impl Draft {
         most_spent(cx, std::iter::once(self.path).chain(self.also.iter().copied()))
     }
 
-    /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, and of
-    /// the waiting in the other paths.
+    /// How far the loss can be off, in ticks; 0 if times are exact. That of the path in the phases that it is about, of
+    /// uneven work with the waiting in it, and of the waiting in the other paths.
     pub fn band(&self, cx: &Context<'_>) -> u64 {
         // How long threads did not run is the clock less their processor time, whatever samples there are.
         if cx.group.noise.is_none() || self.kind == FindingKind::NotRunning {
             return 0;
         }
-        let own = uncertainty(cx, self.range, |path| path == self.path);
+        // Work is what is left of a call without the waiting in it, of which samples may miss some.
+        let is_work = matches!(
+            self.kind,
+            FindingKind::LoadImbalance
+                | FindingKind::GrowingImbalance
+                | FindingKind::SlowRank
+                | FindingKind::SlowNode
+        );
+        let waits = |path| cx.category(path, false) != Category::Computation;
+        let waits_inside = |path| is_work && waits(path) && cx.chain(path).any(|at| at == self.path);
+        let own = uncertainty(cx, self.range, |path| path == self.path || waits_inside(path));
         let others = uncertainty(cx, self.range, |path| path != self.path && self.also.contains(&path));
         own.of_extremes().0.saturating_add(others.of_mean().0)
     }

@@ -228,7 +228,9 @@ pub(crate) fn findings(sources: &Sources<'_>) -> Findings {
     }
     if let Some(losses) = sources.devices {
         drafts.retain(is_kept);
-        drafts.extend(accelerators::drafts(&cx, losses));
+        // What is not replayed comes from samples, or is exact and has no band.
+        let is_sure = |draft: &Draft| draft.replayed.is_some() || draft.is_above_band(&cx);
+        drafts.extend(accelerators::drafts(&cx, losses).into_iter().filter(is_sure));
     }
     drafts.extend(sources.breakdown.and_then(|breakdown| host_collectives::exposed(&cx, breakdown)));
     drafts.retain(|draft| cx.is_significant(draft.stated_loss()) && cx.is_significant(draft.stated_gain()));

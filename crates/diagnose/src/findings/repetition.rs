@@ -16,6 +16,7 @@ use super::ranks::{Ranks, ranges_of};
 use super::series::{median, median_absolute_deviation, outliers, trend};
 use super::stages::{PhaseTimes, Stage};
 use super::words::plural;
+use crate::steps::StepLoop;
 use ouzel_analyses::semantics::Category;
 use ouzel_model::units::count;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, TimeRange};
@@ -32,12 +33,22 @@ const LEAST_ITERATIONS: usize = 8;
 pub(super) fn repetitions(cx: &Context<'_>) -> Vec<Draft> {
     let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.n_iterations;
     let stages = cx.stages.iter().filter(repeat);
-    let mut drafts: Vec<Draft> =
-        stages.flat_map(|stage| slow(cx, stage).or_else(|| growing(cx, stage))).collect();
+    let slow_of = |stage: &Stage| if may_join_iterations(cx, stage) { None } else { slow(cx, stage) };
+    let found = stages.flat_map(|stage| slow_of(stage).or_else(|| growing(cx, stage)));
+    let mut drafts: Vec<Draft> = found.collect();
     if drafts.is_empty() {
         drafts.extend(slow_steps(cx));
     }
     drafts
+}
+
+/// Whether phases of a stage may be several iterations, as samples miss synchronisations: unless there are as many as of the
+/// program's own loop.
+fn may_join_iterations(cx: &Context<'_>, stage: &Stage) -> bool {
+    let phase = stage.phases.first().and_then(|phase| cx.group.phases.get(phase.index as usize));
+    let is_sampled = phase.is_some_and(|phase| cx.group.noise_of_anchor(phase).is_some());
+    let n_steps = cx.steps.around(cx.group.run_range).map(StepLoop::n_steps);
+    is_sampled && n_steps != Some(stage.n_iterations)
 }
 
 /// Mean busy time of each iteration, in ticks.
@@ -203,9 +214,8 @@ fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
 /// Slow iterations of the program's loop where samples show too few synchronisations to tell its iterations apart.
 #[expect(clippy::cast_precision_loss, reason = "times are compared with each other")]
 fn slow_steps(cx: &Context<'_>) -> Option<Draft> {
-    cx.group.noise.as_ref()?;
     let of = cx.steps.around(cx.group.run_range).filter(|of| LEAST_ITERATIONS <= of.n_steps())?;
-    if cx.stages.iter().any(|stage| stage.n_iterations == of.n_steps()) {
+    if !cx.stages.iter().any(|stage| may_join_iterations(cx, stage)) {
         return None;
     }
     let times: Vec<f64> = of.lengths().map(|ticks| ticks as f64).collect();
