@@ -15,9 +15,14 @@ pub(super) struct Buckets {
     bytes: Box<[u8]>,
 }
 
+/// A pair whose times are below a quarter of a second of nanoseconds takes no more.
+const PAIR_BYTES: usize = 8;
+
 impl Buckets {
     pub fn new(times: impl IntoIterator<Item = Times>) -> Self {
-        let (mut n, mut bytes) = (0, Vec::new());
+        let times = times.into_iter();
+        // Threads that make many of these would wait for each other's allocations.
+        let (mut n, mut bytes) = (0, Vec::with_capacity(PAIR_BYTES * times.size_hint().0));
         for (busy, useful) in times {
             n += 1;
             push(&mut bytes, busy);
