@@ -80,7 +80,7 @@ fn a_plan_without_synchronisations_needs_no_second_pass() {
         first.as_planned(&plan, &sampled.definitions().clock).expect("nobody synchronises");
     assert_eq!(found.groups, run(&sampled, Phases { plan, ..Phases::default() }).groups);
     assert!(found.groups[0].noise.is_some() && notices.len() == 1);
-    println!("{n_without} without, {n_with} with synchronisations");
+    assert!(5 < n_without && 5 < n_with, "{n_without} without, {n_with} with synchronisations");
 }
 
 #[test]

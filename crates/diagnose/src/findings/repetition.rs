@@ -33,9 +33,11 @@ const LEAST_ITERATIONS: usize = 8;
 pub(super) fn repetitions(cx: &Context<'_>) -> Vec<Draft> {
     let repeat = |stage: &&Stage| LEAST_ITERATIONS <= stage.n_iterations;
     let stages = cx.stages.iter().filter(repeat);
-    let slow_of = |stage: &Stage| if may_join_iterations(cx, stage) { None } else { slow(cx, stage) };
-    let found = stages.flat_map(|stage| slow_of(stage).or_else(|| growing(cx, stage)));
-    let mut drafts: Vec<Draft> = found.collect();
+    let of_stage = |stage: &Stage| {
+        let slow = if may_join_iterations(cx, stage) { None } else { slow(cx, stage) };
+        slow.or_else(|| growing(cx, stage))
+    };
+    let mut drafts: Vec<Draft> = stages.filter_map(of_stage).collect();
     if drafts.is_empty() {
         drafts.extend(slow_steps(cx));
     }
@@ -77,13 +79,13 @@ fn containing(cx: &Context<'_>, path: CallPathId, ticks: u64) -> CallPathId {
 
 /// Those of a series of times that are slow: few, and either together or at no even distances. Usual is the median.
 #[expect(clippy::cast_precision_loss, reason = "a limit for floats")]
-fn slow_of(cx: &Context<'_>, times: &[f64], may_begin: impl Fn() -> bool) -> Option<Vec<usize>> {
+fn slow_among(cx: &Context<'_>, times: &[f64], begins_otherwise: impl Fn() -> bool) -> Option<Vec<usize>> {
     let usual = median(times);
     let mut slow = match outliers(times, 5.0, SIGNIFICANT * cx.run() as f64) {
         none if none.is_empty() => stretch(times, usual),
         slow => slow,
     };
-    if slow.first() == Some(&0) && !may_begin() {
+    if slow.first() == Some(&0) && begins_otherwise() {
         slow.remove(0);
     }
     // Where iterations have nothing in common, none of them is slow.
@@ -189,7 +191,7 @@ impl SlowIterations {
 
 fn slow(cx: &Context<'_>, stage: &Stage) -> Option<Draft> {
     let times = busy(stage);
-    let slow = slow_of(cx, &times, || !begins_with_other_code(cx, stage))?;
+    let slow = slow_among(cx, &times, || begins_with_other_code(cx, stage))?;
     let gain = SlowIterations::gain(&times, &slow);
     let worst = SlowIterations::worst(&times, &slow);
     let (whom, ranks) = on_whom(cx, stage, &slow, gain);
@@ -219,7 +221,7 @@ fn slow_steps(cx: &Context<'_>) -> Option<Draft> {
         return None;
     }
     let times: Vec<f64> = of.lengths().map(|ticks| ticks as f64).collect();
-    let slow = slow_of(cx, &times, || true)?;
+    let slow = slow_among(cx, &times, || false)?;
     let (first, last) = (*slow.first()?, *slow.last()?);
     let gain = SlowIterations::gain(&times, &slow);
     let range = of.range_of(first, last);

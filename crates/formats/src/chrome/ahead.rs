@@ -19,13 +19,13 @@ use std::sync::{Condvar, Mutex, PoisonError};
 /// How a text is read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ahead {
-    /// More were no faster: one thread puts the events in their places.
+    /// One of them also puts the events in their places.
     pub n_threads: usize,
     /// Length of a piece: with its events, which are three times as long, it fits into a second-level cache.
     pub piece_bytes: usize,
 }
 
-/// Most threads that read.
+/// Most threads that read: putting events in their places is about a quarter of the work, so more would wait for that.
 const MAX_THREADS: usize = 8;
 /// Pieces of each thread in a stretch.
 const PIECES: usize = 32;
@@ -68,7 +68,9 @@ impl Ahead {
         let work = Work::new(&pieces);
         std::thread::scope(|scope| {
             for _ in 1..self.n_threads.min(pieces.len()) {
-                scope.spawn(|| while work.step().is_some() {});
+                // Where no more threads may be begun, there are fewer.
+                let read = || while work.step().is_some() {};
+                drop(std::thread::Builder::new().spawn_scoped(scope, read));
             }
             let done = work.hand_on(&mut take);
             work.stop();
