@@ -426,6 +426,10 @@ pub(crate) fn profile_of(into: &mut Vec<Node>, id: StaticId) -> &mut Node {
         Ok(at) => at,
         Err(at) => {
             let body = Body::Profile { self_time: 0.0, visits: 0.0, children: Vec::new() };
+            if into.is_empty() {
+                // Most calls of samples have no other callee than this one.
+                into.reserve_exact(1);
+            }
             into.insert(at, Node { id, stats: Stats::default(), body });
             at
         }

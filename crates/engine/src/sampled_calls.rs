@@ -219,7 +219,7 @@ impl SampledCalls {
             if self.has_recorded || frames.processor_time.is_some() {
                 self.waiting = Some((time, *sample));
             } else {
-                self.sample(frames, calls, (time, SampleKind::Periodic), sample, None);
+                self.sample_alone(frames, calls, time, *sample);
             }
         }
         if raw.samples.len() < raw.len() {
@@ -312,6 +312,29 @@ impl SampledCalls {
         calls.metrics.extend(values.map(|value| MetricValue { row, ..value }));
     }
 
+    /// [`sample`](Self::sample) where no recorded call and no counter says anything, as is so in most locations.
+    fn sample_alone(&mut self, frames: &Frames, calls: &mut ChunkBuffer, time: Ticks, sample: Sample) {
+        let to = frames.of(sample.context);
+        if self.has_sample {
+            self.intervals.add(time.since(self.last_sample));
+        }
+        self.last_sample = time;
+        if !std::mem::replace(&mut self.has_sample, true) {
+            // What stayed of the sample before has no meaning.
+            self.leave_to(frames, calls, time, OUTSIDE);
+        } else {
+            let common = frames.common(self.at, to);
+            let kept = match sample.lca {
+                Lca::Exact(bound) | Lca::AtMost(bound) if self.n_lasting <= bound => common,
+                lca => frames.kept(common, lca),
+            };
+            self.leave_to(frames, calls, time, kept);
+        }
+        self.enter_from(frames, calls, time.max(self.last_row), (self.at, to), sample.lca);
+        self.line = frames.line(sample.context);
+        self.n_lasting = frames.get(to).depth;
+    }
+
     fn sample(
         &mut self,
         frames: &Frames,
@@ -320,8 +343,7 @@ impl SampledCalls {
         sample: &Sample,
         stood: Option<Stood>,
     ) {
-        let shown =
-            sample.context.and_then(|id| frames.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE);
+        let shown = frames.of(sample.context);
         let to = match kind {
             SampleKind::AtCall(region) if frames.begins(shown, region) => frames.get(shown).parent,
             _ => shown,

@@ -21,6 +21,25 @@ impl Acceptance {
     pub fn sampled(period: Ticks) -> Self {
         Acceptance { n_children: 5, duration: Ticks(period.0.saturating_mul(5)) }
     }
+
+    /// Whether a loop with children that take so long, none of them certain, becomes a profile however it is cut into
+    /// iterations, as most inner loops do: it has too few of them, and all are too short.
+    pub fn makes_a_profile(self, children: impl Iterator<Item = Ticks>, of_loop: Ticks) -> bool {
+        let (mut n, mut sum) = (0, Ticks(0));
+        for duration in children {
+            n += 1;
+            sum.0 += duration.0;
+            if self.n_children <= n || self.duration <= duration {
+                return false;
+            }
+        }
+        is_most(sum, of_loop)
+    }
+}
+
+/// Whether so much of a loop is rejected that the whole becomes a profile.
+fn is_most(rejected: Ticks, of_loop: Ticks) -> bool {
+    u128::from(of_loop.0) < 2 * u128::from(rejected.0)
 }
 
 /// One iteration of a loop instance.
@@ -85,6 +104,6 @@ pub fn decide(
         }
         verdict.iterations.push(Iteration { tag: same[0], children, is_accepted });
     }
-    verdict.becomes_profile = u128::from(of_loop.0) < 2 * u128::from(verdict.rejected.0);
+    verdict.becomes_profile = is_most(verdict.rejected, of_loop);
     verdict
 }

@@ -176,7 +176,7 @@ fn turn(seen: &Successors, in_order: &[usize], first: usize) -> Successors {
 }
 
 /// Each before all that come behind it, of `n` vertices.
-fn in_one_order(n: usize, vertices: &[usize]) -> Successors {
+pub(super) fn in_one_order(n: usize, vertices: &[usize]) -> Successors {
     let mut order = Successors::new(n + 1, n);
     for pair in vertices.windows(2).rev() {
         order.add(pair[0], pair[1]);

@@ -21,7 +21,7 @@ mod successors;
 #[cfg(test)]
 mod tests;
 
-pub use acceptance::{Acceptance, Iteration, decide};
+pub use acceptance::{Acceptance, Iteration, Verdict, decide};
 pub(crate) use learned::learn;
 
 use crate::align::Order;
@@ -56,6 +56,11 @@ impl ControlFlow {
     fn new(vertices: Vec<StaticId>, successors: Successors, source: LoopSource) -> Self {
         let places = linear_extension(&vertices, &successors);
         ControlFlow { vertices, successors, places, source }
+    }
+
+    /// That of a loop with one child.
+    pub(crate) fn of_one(child: StaticId, source: LoopSource) -> Self {
+        ControlFlow::new(vec![child], learned::in_one_order(1, &[]), source)
     }
 
     /// That of these children, ascending, each with the parts of a loop's code that it can be.

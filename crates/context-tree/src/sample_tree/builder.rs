@@ -10,7 +10,18 @@ use ouzel_model::{Lca, Ticks};
 /// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 20 MB.
 const MAX_NODES: usize = 1 << 18;
 /// Frames of a path that are kept, so that walking a tree cannot exhaust the stack of a thread.
-const MAX_DEPTH: usize = 192;
+pub(super) const MAX_DEPTH: usize = 192;
+
+/// The path of a sample.
+#[derive(Debug, Clone, Copy)]
+pub struct SamplePath<'p> {
+    /// Number of frames that it has in common with the path of the sample before, at the outer end.
+    pub common: usize,
+    /// Its other frames, outermost first.
+    pub beyond: &'p [StaticId],
+    /// Whether it had more frames than are kept.
+    pub is_cut: bool,
+}
 
 /// Builds the tree of one location, sample by sample.
 #[derive(Debug)]
@@ -28,6 +39,8 @@ pub struct SampleTreeBuilder {
     n_nodes: usize,
     max_nodes: usize,
     folded_below: Ticks,
+    /// Frames that begin again with a sample; empty between samples.
+    again: Vec<StaticId>,
 }
 
 impl Default for SampleTreeBuilder {
@@ -44,6 +57,7 @@ impl Default for SampleTreeBuilder {
             n_nodes: 0,
             max_nodes: MAX_NODES,
             folded_below: Ticks(0),
+            again: Vec::new(),
         }
     }
 }
@@ -54,21 +68,24 @@ impl SampleTreeBuilder {
         SampleTreeBuilder { max_nodes, ..SampleTreeBuilder::default() }
     }
 
-    /// Adds a sample that is not earlier than those before: its path, outermost frame first. Frames beyond the
-    /// 192nd count for that one.
-    pub fn push(&mut self, time: Ticks, path: &[StaticId], lca: Lca) {
-        self.n_too_deep += u64::from(MAX_DEPTH < path.len());
-        let path = &path[..path.len().min(MAX_DEPTH)];
+    /// Adds a sample that is not earlier than those before.
+    pub fn push(&mut self, time: Ticks, path: SamplePath<'_>, lca: Lca) {
+        self.n_too_deep += u64::from(path.is_cut);
+        let mut kept = 0;
         if self.n_samples == 0 {
             self.begin(StaticId::Root, time);
         } else {
             self.intervals.add(time.since(self.last));
+            kept = self.kept(path, lca);
         }
-        let kept = if self.n_samples == 0 { 0 } else { self.kept(path, lca) };
+        // Frames that both samples show, and that are other instances.
+        let mut again = std::mem::take(&mut self.again);
+        again.extend(self.open[1 + kept..=path.common].iter().map(|node| node.id));
         self.close(1 + kept, time);
-        for &id in &path[kept..] {
+        for id in again.drain(..).chain(path.beyond.iter().copied()) {
             self.begin(id, time);
         }
+        self.again = again;
         self.n_samples += 1;
         self.last = time;
         if self.max_nodes < self.n_nodes {
@@ -144,24 +161,22 @@ impl SampleTreeBuilder {
     }
 
     /// The frames of `path` that are instances of the sample before: the effective least common ancestor.
-    fn kept(&mut self, path: &[StaticId], lca: Lca) -> usize {
-        let before = self.open[1..].iter().map(|node| node.id);
-        let common = before.zip(path).take_while(|(before, id)| before == *id).count();
+    fn kept(&mut self, path: SamplePath<'_>, lca: Lca) -> usize {
+        let SamplePath { common, is_cut, .. } = path;
         let (quality, bound) = match lca {
             Lca::Exact(kept) => (LcaQuality::Exact, kept as usize),
             Lca::AtMost(kept) => (LcaQuality::UpperBound, kept as usize),
             Lca::Unknown => (LcaQuality::Inferred, common),
         };
-        let is_cut = path.len() == MAX_DEPTH;
         self.n_inconsistent += u64::from(quality == LcaQuality::Exact && common < bound && !is_cut);
         let mut kept = bound.min(common);
-        while kept < common && is_loop(path[kept]) {
+        while kept < common && is_loop(self.open[1 + kept].id) {
             kept += 1;
         }
         if 0 < kept {
             self.quality = self.quality.max(quality);
-        }
-        for node in &mut self.open[1..=kept] {
+            // The frames around it learn of it when it is closed.
+            let node = &mut self.open[kept];
             node.continuity = node.continuity.max(quality);
         }
         kept
@@ -190,8 +205,12 @@ impl SampleTreeBuilder {
             node.last = self.last;
             node.end = time;
             node.n_samples = self.n_samples - node.n_samples;
+            let n_left = self.open.len();
             let parent = self.open.last_mut().expect("the root stays open");
             parent.has_recorded |= node.has_recorded;
+            if 1 < n_left {
+                parent.continuity = parent.continuity.max(node.continuity);
+            }
             if let Inside::Ordered(children) = &mut parent.inside {
                 if children.is_empty() {
                     // Most calls of samples have no other callee than this one.

@@ -4,64 +4,28 @@
 
 use super::evidence::Evidence;
 use super::{Inside, SampledIterations, SampledNode, is_loop};
-use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Iteration, decide, learn};
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Iteration, Verdict, decide, learn};
 use crate::node::{LoopSource, StaticId};
 use ouzel_model::Ticks;
 use rustc_hash::FxHashMap;
 
-/// What became of one instance of a loop.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoopReport {
-    /// The loop.
-    pub id: StaticId,
-    /// When the instance started.
-    pub start: Ticks,
-    /// When it ended.
-    pub end: Ticks,
-    /// Iteration id of each child.
-    pub tags: Vec<u32>,
-    /// Children that the control flow does not know.
-    pub n_unknown: u64,
-    /// Number of accepted iterations.
-    pub n_accepted: u64,
-    /// Number of rejected iterations.
-    pub n_rejected: u64,
-    /// Sum of the durations of children of rejected iterations.
-    pub rejected: Ticks,
-    /// Whether so much was rejected that the whole became a profile.
-    pub became_profile: bool,
-    /// How the control flow became known.
-    pub source: LoopSource,
-}
-
-/// Gives every loop whose control flow is known its iterations. Loops without children are left as they are.
-/// Reports instances in the order of their ends, inner before outer.
-#[cfg(test)]
-pub fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<LoopReport> {
-    let mut reports = Vec::new();
-    let evidence = Evidence::none();
-    let known_by = |_| LoopSource::Marked;
-    identify_loops(root, flows, (acceptance, &evidence), &known_by, &mut |report| reports.push(report));
-    reports
-}
-
-/// [`identify`] with what tells whether no iteration was missed, what says how a loop became known, and what takes the
-/// reports.
+/// Gives every loop whose control flow is known its iterations. Loops without children are left as they are. `evidence`
+/// tells whether no iteration was missed, `known_by` how a loop became known.
 pub(super) fn identify_loops(
     node: &mut SampledNode,
     flows: &ControlFlows,
     (acceptance, evidence): (Acceptance, &Evidence<'_>),
     known_by: &dyn Fn(StaticId) -> LoopSource,
-    report: &mut dyn FnMut(LoopReport),
 ) {
     let Inside::Ordered(children) = &mut node.inside else { return };
     for child in children.iter_mut() {
-        identify_loops(child, flows, (acceptance, evidence), known_by, report);
+        identify_loops(child, flows, (acceptance, evidence), known_by);
     }
-    let flow = flows.0.get(&node.id).filter(|_| is_loop(node.id) && !children.is_empty());
-    if let Some(flow) = flow {
-        let source = known_by(node.id);
-        report(split(node, flow, (acceptance, evidence), source));
+    if !is_loop(node.id) || children.is_empty() {
+        return;
+    }
+    if let Some(flow) = flows.0.get(&node.id) {
+        split(node, flow, (acceptance, evidence), known_by);
     }
 }
 
@@ -70,55 +34,56 @@ fn split(
     node: &mut SampledNode,
     flow: &ControlFlow,
     (acceptance, evidence): (Acceptance, &Evidence<'_>),
-    source: LoopSource,
-) -> LoopReport {
-    let of_loop = node.duration();
+    known_by: &dyn Fn(StaticId) -> LoopSource,
+) {
     let inside = std::mem::replace(&mut node.inside, Inside::Ordered(Vec::new()));
     let Inside::Ordered(children) = inside else {
         unreachable!("only loops with children in order are split")
     };
-    let tags = flow.tag(children.iter().map(|child| child.id));
-    let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
-    let is_certain = |child: usize| children[child].has_recorded;
-    let verdict = decide(&tags.tags, &durations, &is_certain, of_loop, acceptance);
-    let report = LoopReport {
-        id: node.id,
-        start: node.start,
-        end: node.end,
-        tags: tags.tags,
-        n_unknown: tags.n_unknown,
-        n_accepted: verdict.n_accepted,
-        n_rejected: verdict.n_rejected,
-        rejected: verdict.rejected,
-        became_profile: verdict.becomes_profile,
-        source: flow.source(),
-    };
-    if verdict.becomes_profile {
+    let Some(verdict) = verdict(node, &children, flow, acceptance) else {
         let ordered = SampledNode { inside: Inside::Ordered(children), ..node.clone() };
         node.inside = Inside::Profile(Box::new(ordered.into_profile()));
-        return report;
-    }
+        return;
+    };
     let of_iteration =
         |iteration: &Iteration| evidence.shows_all(node.id, &children[iteration.children.clone()]);
     let is_estimate = 0 < verdict.n_rejected || !verdict.iterations.iter().all(of_iteration);
     let mut children = children.into_iter();
     let is_accepted = verdict.iterations.iter().map(|iteration| iteration.is_accepted).collect();
-    let (mut accepted, mut profiles) = (Vec::new(), Vec::new());
+    let (mut accepted, mut profiles) = (Vec::with_capacity(verdict.n_accepted as usize), Vec::new());
     for iteration in verdict.iterations {
-        let of_iteration: Vec<SampledNode> = children.by_ref().take(iteration.children.len()).collect();
+        let of_iteration = children.by_ref().take(iteration.children.len());
         if iteration.is_accepted {
-            accepted.extend(iteration_node(of_iteration));
+            accepted.extend(iteration_node(of_iteration.collect()));
         } else {
-            of_iteration.into_iter().for_each(|mut child| {
+            of_iteration.for_each(|mut child| {
                 child.add_to(&mut profiles);
             });
         }
     }
-    let (n_rejected, cfg_source) = (verdict.n_rejected, flow.source());
+    let (n_rejected, source, cfg_source) = (verdict.n_rejected, known_by(node.id), flow.source());
     let inside =
         SampledIterations { accepted, profiles, is_accepted, n_rejected, is_estimate, source, cfg_source };
     node.inside = Inside::Iterations(Box::new(inside));
-    report
+}
+
+/// What becomes of an instance of a loop with these children; `None` if so much is rejected that it becomes a profile.
+fn verdict(
+    node: &SampledNode,
+    children: &[SampledNode],
+    flow: &ControlFlow,
+    acceptance: Acceptance,
+) -> Option<Verdict> {
+    let is_certain = |child: usize| children[child].has_recorded;
+    if !(0..children.len()).any(is_certain)
+        && acceptance.makes_a_profile(children.iter().map(SampledNode::duration), node.duration())
+    {
+        return None;
+    }
+    let tags = flow.tag(children.iter().map(|child| child.id));
+    let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
+    let verdict = decide(&tags.tags, &durations, &is_certain, node.duration(), acceptance);
+    Some(verdict).filter(|verdict| !verdict.becomes_profile)
 }
 
 /// The iteration of these children; none of none.
@@ -173,7 +138,10 @@ impl Instances {
     }
 
     fn flow(self, source: LoopSource) -> ControlFlow {
-        let alone = self.alone.map(|(id, n)| ([id], if self.others.is_empty() { 1 } else { n }));
+        if let (Some((id, _)), []) = (self.alone, self.others.as_slice()) {
+            return ControlFlow::of_one(id, source);
+        }
+        let alone = self.alone.map(|(id, n)| ([id], n));
         let alone = alone.iter().flat_map(|(id, n)| std::iter::repeat_n(id.as_slice(), *n));
         learn(alone.chain(self.others.iter().map(Vec::as_slice)), source)
     }

@@ -3,126 +3,35 @@
 //! Law: the result depends on the samples alone, not on chunks. Order of calls in loops is learned from the location
 //! itself, as others may never be in this process.
 
-use super::builder::SampleTreeBuilder;
-use super::code_flow::CodeFlows;
+use super::builder::{SamplePath, SampleTreeBuilder};
 use super::evidence::Evidence;
 use super::found_loops::find_loops;
 use super::iterations::{identify_loops, learn_flows};
-use super::{Inside, LcaQuality, SampledIterations, SampledNode, SampledTree, is_loop, static_id};
+use super::paths::{NO_FRAME, SampledPaths};
+use super::{Inside, LcaQuality, SampledIterations, SampledNode, SampledTree};
 use crate::assemble::LoopRecord;
 use crate::control_flow::Acceptance;
 use crate::diff::Differ;
 use crate::merger::{Merger, Over};
 use crate::node::{LoopBody, LoopSource, Node, StaticId};
 use crate::rows::LoopRows;
-use ouzel_model::{
-    Clock, ContextId, Definitions, EventChunk, EventKind, InterruptCounts, InterruptGenerator, Level, Notice,
-    NoticeCode, Notices, Paradigm, SampledFrame, Ticks, popped,
-};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use ouzel_model::{EventChunk, EventKind, Level, Notice, NoticeCode, Notices, Ticks, popped};
 use std::sync::Arc;
 
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
 /// Nodes of a tree of recorded and sampled calls: some 10 MB. Where there are more, loops are found as calls come.
 const CALL_NODES: usize = 1 << 16;
-/// Samples from which on their intervals say more about the period than the trace: one that is taken late or lost does
-/// not move the median of these.
-const SAMPLES_MIN: u64 = 8;
-
-/// The sampled call paths of a trace, by what their frames are instances of.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct SampledPaths {
-    /// For each context its caller's context and what its innermost frame is.
-    frames: Vec<(Option<ContextId>, StaticId)>,
-    has_loops: bool,
-    /// Loops that an analysis of the binary found.
-    structural: BTreeSet<StaticId>,
-    /// What the code of the program says of loops.
-    code: CodeFlows,
-    /// Ticks between samples, as the user says.
-    given: Option<Ticks>,
-    /// Ticks between samples, as the trace says; the longest of several.
-    recorded: Option<Ticks>,
-}
-
-/// Ticks between the samples of a generator; `None` if it counts something else than time.
-fn period_ticks(generator: &InterruptGenerator, clock: &Clock) -> Option<u64> {
-    let InterruptGenerator { counts, period, base, exponent, .. } = generator;
-    let exponent = i32::try_from(*exponent).ok().filter(|_| *counts == InterruptCounts::Time)?;
-    let seconds = *period as f64 * f64::from(*base).powi(exponent);
-    let ticks = (seconds * clock.ticks_per_second as f64).round();
-    (1.0..1e18).contains(&ticks).then_some(ticks as u64)
-}
-
-impl SampledPaths {
-    /// The paths that these definitions have; `period` is what the user says about the time between samples.
-    pub fn new(definitions: &Definitions, period: Option<Ticks>) -> Self {
-        let contexts = &definitions.sampled_contexts;
-        let frame = |context: &ouzel_model::SampledContext| {
-            let call_line = context.parent.and_then(|parent| contexts.get(parent).line);
-            let frame = SampledFrame { region: context.region, call_line };
-            (context.parent, static_id(definitions, frame))
-        };
-        let frames: Vec<_> = contexts.iter().map(frame).collect();
-        let has_loops = frames.iter().any(|&(_, id)| is_loop(id));
-        let structural = (contexts.iter().zip(&frames))
-            .filter(|(context, (_, id))| {
-                is_loop(*id) && definitions.region(context.region).paradigm == Paradigm::Sampling
-            })
-            .map(|(_, &(_, id))| id)
-            .collect();
-        let generators = definitions.interrupt_generators.iter();
-        let recorded = generators.filter_map(|generator| period_ticks(generator, &definitions.clock)).max();
-        let code = CodeFlows::new(definitions);
-        SampledPaths { frames, has_loops, structural, code, given: period, recorded: recorded.map(Ticks) }
-    }
-
-    /// How a loop became known.
-    fn known_by(&self, id: StaticId) -> LoopSource {
-        match id {
-            StaticId::FoundLoop { .. } => LoopSource::TandemRepeat,
-            id if self.code.has(id) => LoopSource::Binary,
-            id if self.structural.contains(&id) => LoopSource::StructureFile,
-            _ => LoopSource::Marked,
-        }
-    }
-
-    /// The time between samples of a location of which the median is `median`.
-    fn period(&self, median: Ticks, n_samples: u64) -> Ticks {
-        let estimate = if n_samples < SAMPLES_MIN { self.recorded.unwrap_or(median) } else { median };
-        self.given.unwrap_or(estimate)
-    }
-
-    /// Whether the code of the program shows loops: then calls that are recorded beside samples are kept in order, too.
-    pub fn has_code(&self) -> bool {
-        !self.code.is_empty()
-    }
-
-    /// Whether there is no path: the trace has no samples.
-    pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
-    }
-
-    /// Puts the frames of a path into `path`, outermost first.
-    fn path(&self, context: ContextId, path: &mut Vec<StaticId>) {
-        path.clear();
-        let mut at = Some(context);
-        while let Some((parent, id)) = at.and_then(|context| self.frames.get(context.index())) {
-            path.push(*id);
-            at = *parent;
-        }
-        path.reverse();
-    }
-}
 
 /// The samples of one location so far.
 #[derive(Debug)]
 pub struct LocationSamples {
     paths: Arc<SampledPaths>,
     builder: SampleTreeBuilder,
-    path: Vec<StaticId>,
+    /// The path of the last sample.
+    at: u32,
+    /// Frames of the path of a sample that the one before does not have.
+    beyond: Vec<StaticId>,
     timing: SampleTiming,
     /// Whether it holds calls, of which some are recorded and the others made of samples.
     of_calls: bool,
@@ -197,11 +106,11 @@ impl SampleDoubts {
 impl LocationSamples {
     /// A location without a sample.
     pub fn new(paths: Arc<SampledPaths>, timing: SampleTiming) -> Self {
-        let builder = match paths.has_loops {
+        let builder = match paths.has_loops() {
             true => SampleTreeBuilder::default(),
             false => SampleTreeBuilder::with_max_nodes(PLAIN_NODES),
         };
-        LocationSamples { paths, builder, path: Vec::new(), timing, of_calls: false }
+        LocationSamples { paths, builder, at: NO_FRAME, beyond: Vec::new(), timing, of_calls: false }
     }
 
     /// Whether it holds calls.
@@ -221,14 +130,14 @@ impl LocationSamples {
             match kind {
                 EventKind::Enter => {
                     let site = popped(&mut sites, row, |site| site.row);
-                    if !self.paths.code.is_call(region) {
+                    if !self.paths.code().is_call(region) {
                         continue;
                     }
-                    let id = self.paths.code.id(region, site.and_then(|site| site.line));
+                    let id = self.paths.code().id(region, site.and_then(|site| site.line));
                     let sampled = site.filter(|site| !site.is_recorded).map(|site| site.lca);
                     self.builder.enter(time, id, sampled);
                 }
-                EventKind::Leave if self.paths.code.is_call(region) => self.builder.leave(time),
+                EventKind::Leave if self.paths.code().is_call(region) => self.builder.leave(time),
                 _ => {}
             }
         }
@@ -237,11 +146,11 @@ impl LocationSamples {
     /// Adds the samples of a chunk.
     pub fn fold(&mut self, chunk: &EventChunk<'_>) {
         for sample in chunk.samples {
-            match sample.context {
-                Some(context) => self.paths.path(context, &mut self.path),
-                None => self.path.clear(),
-            }
-            self.builder.push(chunk.time[sample.row as usize], &self.path, sample.lca);
+            let (to, is_cut) = self.paths.of(sample.context);
+            let common = self.paths.common(self.at, to, &mut self.beyond);
+            let path = SamplePath { common, beyond: &self.beyond, is_cut };
+            self.builder.push(chunk.time[sample.row as usize], path, sample.lca);
+            self.at = to;
         }
     }
 
@@ -249,25 +158,25 @@ impl LocationSamples {
     /// many that the order of those right inside of an outermost loop is lost.
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = match self.of_calls {
-            true => self.builder.finish_calls().filter(|tree| self.paths.code.shows_loops(&tree.root))?,
+            true => self.builder.finish_calls().filter(|tree| self.paths.code().shows_loops(&tree.root))?,
             false => self.builder.finish()?,
         };
         let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
         let period = match self.timing {
-            _ if self.of_calls => self.paths.given.or(self.paths.recorded).unwrap_or(Ticks(0)),
+            _ if self.of_calls => self.paths.said_period().unwrap_or(Ticks(0)),
             SampleTiming::Periodic => self.paths.period(period, root.n_samples),
             SampleTiming::Exact => Ticks(0),
         };
         find_loops(&mut root);
         let mut flows = learn_flows([&root], LoopSource::LearnedSampled);
-        self.paths.code.replace(&root, &mut flows);
+        self.paths.code().replace(&root, &mut flows);
         let known_by = |id| self.paths.known_by(id);
         let evidence = Evidence {
-            code: Some(&self.paths.code),
+            code: Some(self.paths.code()),
             period: Some(period).filter(|period| Ticks(0) < *period),
             has_exact_instances: !self.of_calls && quality == LcaQuality::Exact,
         };
-        identify_loops(&mut root, &flows, (Acceptance::sampled(period), &evidence), &known_by, &mut drop);
+        identify_loops(&mut root, &flows, (Acceptance::sampled(period), &evidence), &known_by);
         let differ = Differ::sampled(&flows, period.0 as f64);
         let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
         let mut loops = Vec::new();

@@ -25,13 +25,15 @@ mod evidence;
 mod found_loops;
 mod iterations;
 mod location;
+mod paths;
 #[cfg(test)]
 mod serialised_output;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use location::SampleTiming;
-pub use location::{LocationSamples, SampleDoubts, SampledLocation, SampledPaths};
+pub use location::{LocationSamples, SampleDoubts, SampledLocation};
+pub use paths::SampledPaths;
 
 use crate::cluster::{Members, Weighted, cluster};
 use crate::merger::Merger;

@@ -5,7 +5,7 @@
 //! Published: clusters of 1, 15 and 496 of 512 processes.
 
 use super::builder::SampleTreeBuilder;
-use super::iterations::identify;
+use super::tests::{identify, sample_path};
 use super::*;
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows};
 use crate::diff::Differ;
@@ -77,7 +77,8 @@ fn simulated(n_ranks: usize) -> Vec<Calls> {
 /// The tree of one rank, sampled from `offset` on.
 fn sampled(calls: &Calls, offset: u64) -> SampledTree {
     let mut builder = SampleTreeBuilder::default();
-    let (mut at, mut before, end) = (0, None, calls.last().unwrap().1);
+    let (mut at, mut before, mut path_before) = (0, None, [].as_slice());
+    let end = calls.last().unwrap().1;
     for time in (offset..end).step_by(PERIOD as usize) {
         while calls[at].1 <= time {
             at += 1;
@@ -89,7 +90,7 @@ fn sampled(calls: &Calls, offset: u64) -> SampledTree {
             Some(_) => Lca::Exact(1),
         };
         before = Some(at);
-        builder.push(Ticks(time), path, lca);
+        builder.push(Ticks(time), sample_path(&mut path_before, path), lca);
     }
     builder.finish().unwrap()
 }

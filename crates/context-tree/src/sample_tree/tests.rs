@@ -1,10 +1,11 @@
 //! Figures 3 to 6 of the paper by the stored values, and laws of trees from samples.
 
-use super::builder::SampleTreeBuilder;
-use super::iterations::{LoopReport, identify, learn_flows};
+use super::builder::{MAX_DEPTH, SamplePath, SampleTreeBuilder};
+use super::evidence::Evidence;
+use super::iterations::{identify_loops, learn_flows};
 use super::*;
 use crate::align::LookAhead;
-use crate::control_flow::{Acceptance, ControlFlow, ControlFlows};
+use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide};
 use crate::merger::Over;
 use crate::node::Body;
 use ouzel_model::{Lca, RegionId};
@@ -96,22 +97,45 @@ impl Names {
         value
     }
 
-    fn report(&self, report: &LoopReport) -> Value {
-        json!({
-            "loop": self.name(report.id), "start": report.start.0, "end": report.end.0, "tags": report.tags,
-            "accepted": report.n_accepted, "rejected": report.n_rejected, "rejected_dur": report.rejected.0,
-            "became_profile": report.became_profile,
-        })
+    /// What becomes of each instance of a loop, in the order of their ends, inner before outer.
+    fn reports(&self, node: &SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<Value> {
+        let Inside::Ordered(children) = &node.inside else { return Vec::new() };
+        let mut reports: Vec<Value> =
+            children.iter().flat_map(|child| self.reports(child, flows, acceptance)).collect();
+        if let Some(flow) = flows.0.get(&node.id) {
+            let tags = flow.tag(children.iter().map(|child| child.id)).tags;
+            let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
+            let verdict = decide(&tags, &durations, &|_| false, node.duration(), acceptance);
+            reports.push(json!({
+                "loop": self.name(node.id), "start": node.start.0, "end": node.end.0, "tags": tags,
+                "accepted": verdict.n_accepted, "rejected": verdict.n_rejected,
+                "rejected_dur": verdict.rejected.0, "became_profile": verdict.becomes_profile,
+            }));
+        }
+        reports
     }
+}
+
+/// Gives the loops of a tree their iterations.
+pub(super) fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) {
+    identify_loops(root, flows, (acceptance, &Evidence::none()), &|_| LoopSource::Marked);
 }
 
 /// Samples as `(time, path, what stayed)`.
 fn built(samples: &[(u64, Vec<StaticId>, Lca)]) -> SampledTree {
     let mut builder = SampleTreeBuilder::default();
+    let mut before = [].as_slice();
     for (time, path, lca) in samples {
-        builder.push(Ticks(*time), path, *lca);
+        builder.push(Ticks(*time), sample_path(&mut before, path), *lca);
     }
     builder.finish().unwrap()
+}
+
+/// The path of a sample, which takes the place of the one before.
+pub(super) fn sample_path<'p>(before: &mut &'p [StaticId], path: &'p [StaticId]) -> SamplePath<'p> {
+    let kept = &path[..path.len().min(MAX_DEPTH)];
+    let common = std::mem::replace(before, kept).iter().zip(kept).take_while(|(a, b)| a == b).count();
+    SamplePath { common, beyond: &kept[common..], is_cut: kept.len() < path.len() }
 }
 
 struct Fig2 {
@@ -190,9 +214,9 @@ fn the_iterations_of_figure_6_come_out() {
         [(all, "tree_accept_1_1", "report_accept_1_1"), (defaults, "tree_defaults", "report_defaults")]
     {
         let mut built = built(&samples);
-        let reports = identify(&mut built.root, &flows, acceptance);
+        let reports = names.reports(&built.root, &flows, acceptance);
+        identify(&mut built.root, &flows, acceptance);
         assert_eq!(names.tree(&built.root), expected[tree]);
-        let reports: Vec<_> = reports.iter().map(|report| names.report(report)).collect();
         assert_eq!(json!(reports), expected[report]);
         assert_eq!(reports[0]["tags"], expected["tags"]);
     }
@@ -208,11 +232,11 @@ fn the_iterations_of_figure_6_come_out() {
 
 #[test]
 fn without_what_stayed_an_iteration_is_lost() {
-    let Fig2 { samples, flows, .. } = fig2();
+    let Fig2 { names, samples, flows, .. } = fig2();
     let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
-    let mut tree = built(&without);
-    let reports = identify(&mut tree.root, &flows, Acceptance { n_children: 1, duration: Ticks(0) });
-    assert_eq!(reports[0].n_accepted, 2);
+    let tree = built(&without);
+    let accepts_all = Acceptance { n_children: 1, duration: Ticks(0) };
+    assert_eq!(names.reports(&tree.root, &flows, accepts_all)[0]["accepted"], 2);
 }
 
 fn call(region: u32) -> StaticId {
@@ -317,11 +341,14 @@ fn check_node(node: &SampledNode) {
 #[test]
 fn a_tree_too_large_folds_its_shortest_calls() {
     let mut builder = SampleTreeBuilder::with_max_nodes(100);
+    let paths: Vec<[StaticId; 2]> = (1..9).map(|leaf| [call(0), call(leaf)]).collect();
+    let mut before = [].as_slice();
     for i in 0..10_000u64 {
         // One call in a hundred is long.
         let long = i % 100 < 50;
-        let path = [call(0), if long { call(1) } else { call(2 + (i % 7) as u32) }];
-        builder.push(Ticks(i * 10), &path, if long && 0 < i % 100 { Lca::Exact(2) } else { Lca::Exact(1) });
+        let path = &paths[if long { 0 } else { 1 + (i % 7) as usize }];
+        let lca = if long && 0 < i % 100 { Lca::Exact(2) } else { Lca::Exact(1) };
+        builder.push(Ticks(i * 10), sample_path(&mut before, path), lca);
     }
     let tree = builder.finish().unwrap();
     assert!(tree.root.n_nodes() <= 120 && Ticks(20) <= tree.folded_below, "{}", tree.root.n_nodes());

@@ -93,6 +93,11 @@ impl Frames {
         FrameNode { parent, depth, region: context.region, is_loop, call_line }
     }
 
+    /// The innermost frame of a path.
+    pub(super) fn of(&self, context: Option<ContextId>) -> u32 {
+        context.and_then(|id| self.of_context.get(id.index()).copied()).unwrap_or(OUTSIDE)
+    }
+
     /// Where in its innermost frame a path is.
     pub(super) fn line(&self, context: Option<ContextId>) -> Option<u32> {
         context.and_then(|id| self.line_of_context.get(id.index()).copied()).flatten()
