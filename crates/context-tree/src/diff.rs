@@ -240,7 +240,7 @@ pub(super) fn diff_iterations<T>(
 
 /// Whether two calls call the same in the same order.
 pub(super) fn are_alike(a: &[Node], b: &[Node]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.id == b.id)
+    a.len() == b.len() && a.iter().map(|node| node.id).eq(b.iter().map(|node| node.id))
 }
 
 /// The numbers of the iterations of two loops, the shorter of which misses so many at its start.

@@ -13,9 +13,10 @@ use crate::run_length::Runs;
 use ouzel_model::{Definitions, RegionId};
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
+use std::cmp::Ordering;
 
 /// What a node is an instance of: the same on every location.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum StaticId {
     /// The whole execution of a location.
     Root,
@@ -49,7 +50,37 @@ pub enum StaticId {
     Folded,
 }
 
+/// By kind, region, and line.
+impl Ord for StaticId {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for StaticId {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 impl StaticId {
+    /// Numbers in the order of ids: these are compared more often than anything else.
+    #[inline]
+    fn key(self) -> (u64, u32) {
+        let of = |kind: u64, region: RegionId| kind << 32 | u64::from(region.0);
+        match self {
+            StaticId::Root => (0, 0),
+            StaticId::Region(region) => (of(1, region), 0),
+            StaticId::CallSite { region, line } => (of(2, region), line),
+            StaticId::SourceLoop { region, line } => (of(3, region), line),
+            StaticId::FoundLoop { key, level } => (of(4, key), u32::from(level)),
+            StaticId::Iteration => (5 << 32, 0),
+            StaticId::Folded => (6 << 32, 0),
+        }
+    }
+
     /// The name of the construct.
     pub fn name(self, definitions: &Definitions) -> String {
         let region = |id: RegionId| {
@@ -266,6 +297,12 @@ impl Node {
         Node { id, stats: Stats::one(body.duration()), body }
     }
 
+    /// A profile of no instance.
+    pub(crate) fn no_instance(id: StaticId) -> Self {
+        let body = Body::Profile { self_time: 0.0, visits: 0.0, children: Vec::new() };
+        Node { id, stats: Stats::default(), body }
+    }
+
     /// Time from its start to its end, in ticks; of a profile, the sum over its instances.
     pub fn duration(&self) -> f64 {
         self.body.duration()
@@ -425,12 +462,11 @@ pub(crate) fn profile_of(into: &mut Vec<Node>, id: StaticId) -> &mut Node {
     let at = match into.binary_search_by(|node| node.id.cmp(&id)) {
         Ok(at) => at,
         Err(at) => {
-            let body = Body::Profile { self_time: 0.0, visits: 0.0, children: Vec::new() };
             if into.is_empty() {
                 // Most calls of samples have no other callee than this one.
                 into.reserve_exact(1);
             }
-            into.insert(at, Node { id, stats: Stats::default(), body });
+            into.insert(at, Node::no_instance(id));
             at
         }
     };

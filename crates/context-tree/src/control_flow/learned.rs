@@ -16,6 +16,7 @@
 use super::successors::{Growing, Successors};
 use super::{ControlFlow, linear_extension};
 use crate::node::{LoopSource, StaticId};
+use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -198,7 +199,7 @@ fn places(vertices: &[StaticId], order: &Successors) -> Vec<u32> {
 
 /// The ids that occur, ascending, at most [`MAX_VERTICES`]; each of the others begins an iteration.
 fn vertices(instances: &BTreeMap<&[StaticId], u64>) -> Vec<StaticId> {
-    let mut counts: BTreeMap<StaticId, u64> = BTreeMap::new();
+    let mut counts: FxHashMap<StaticId, u64> = FxHashMap::default();
     for (&children, n_instances) in instances {
         children.iter().for_each(|&id| *counts.entry(id).or_default() += n_instances);
     }

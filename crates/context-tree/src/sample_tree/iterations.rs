@@ -42,7 +42,7 @@ fn split(
     };
     let Some(verdict) = verdict(node, &children, flow, acceptance) else {
         let ordered = SampledNode { inside: Inside::Ordered(children), ..node.clone() };
-        node.inside = Inside::Profile(Box::new(ordered.into_profile()));
+        node.inside = Inside::Profile(ordered.into_profile());
         return;
     };
     let of_iteration =

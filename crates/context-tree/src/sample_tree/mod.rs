@@ -177,9 +177,9 @@ impl SampledNode {
     /// The same as a profile with the id [`StaticId::Folded`] around it.
     fn into_folded(mut self) -> SampledNode {
         if self.id != StaticId::Folded {
-            let mut profiles = Vec::with_capacity(1);
-            self.fold_into(profile_of(&mut profiles, StaticId::Folded));
-            self.inside = Inside::Profile(Box::new(profiles.swap_remove(0)));
+            let mut folded = Box::new(Node::no_instance(StaticId::Folded));
+            self.fold_into(&mut folded);
+            self.inside = Inside::Profile(folded);
             self.id = StaticId::Folded;
         }
         self
@@ -194,13 +194,13 @@ impl SampledNode {
     }
 
     /// Only the durations, by id.
-    pub fn into_profile(mut self) -> Node {
+    pub fn into_profile(mut self) -> Box<Node> {
         match self.inside {
-            Inside::Profile(profile) => *profile,
+            Inside::Profile(profile) => profile,
             _ => {
-                let mut profiles = Vec::with_capacity(1);
-                self.add_to(&mut profiles);
-                profiles.swap_remove(0)
+                let mut profile = Box::new(Node::no_instance(self.id));
+                self.add_instance_to(&mut profile);
+                profile
             }
         }
     }
@@ -210,35 +210,37 @@ impl SampledNode {
     ///
     /// Durations are whole ticks, so sums do not depend on their order.
     fn add_to(&mut self, into: &mut Vec<Node>) -> f64 {
-        let (id, duration) = (self.id, self.duration().0 as f64);
+        if let Inside::Profile(profile) = &mut self.inside {
+            let duration = profile.duration();
+            add_profile(into, taken(profile));
+            return duration;
+        }
+        self.add_instance_to(profile_of(into, self.id));
+        self.duration().0 as f64
+    }
+
+    /// Adds the durations of one that is no profile to the profile of its id.
+    fn add_instance_to(&mut self, profile: &mut Node) {
+        let duration = self.duration().0 as f64;
         let add = |nodes: &mut [SampledNode], children: &mut Vec<Node>| -> f64 {
             nodes.iter_mut().map(|node| node.add_to(children)).sum()
         };
-        match &mut self.inside {
-            Inside::Profile(profile) => {
-                let duration = profile.duration();
-                add_profile(into, taken(profile));
-                return duration;
-            }
-            Inside::Ordered(nodes) => {
-                profile_of(into, id).add_instance(Some(duration), |children| add(nodes, children));
-            }
+        profile.add_instance(Some(duration), |children| match &mut self.inside {
+            Inside::Profile(_) => unreachable!("profiles are moved as they are"),
+            Inside::Ordered(nodes) => add(nodes, children),
             Inside::Iterations(inside) => {
-                profile_of(into, id).add_instance(Some(duration), |children| {
-                    let mut of_iteration = |iteration: &mut SampledNode| match &mut iteration.inside {
-                        Inside::Ordered(nodes) => add(nodes, children),
-                        _ => 0.0,
-                    };
-                    let mut sum: f64 = inside.accepted.iter_mut().map(&mut of_iteration).sum();
-                    for profile in inside.profiles.drain(..) {
-                        sum += profile.duration();
-                        add_profile(children, profile);
-                    }
-                    sum
-                });
+                let mut of_iteration = |iteration: &mut SampledNode| match &mut iteration.inside {
+                    Inside::Ordered(nodes) => add(nodes, children),
+                    _ => 0.0,
+                };
+                let mut sum: f64 = inside.accepted.iter_mut().map(&mut of_iteration).sum();
+                for profile in inside.profiles.drain(..) {
+                    sum += profile.duration();
+                    add_profile(children, profile);
+                }
+                sum
             }
-        }
-        duration
+        });
     }
 
     /// The tree in relative form; iterations are clustered by `merger`, inner loops first.
