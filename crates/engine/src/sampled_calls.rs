@@ -215,7 +215,9 @@ impl SampledCalls {
             self.new_row.push(u32::MAX);
             while samples.next_if(|sample| (sample.row as usize) < row).is_some() {}
             let Some(sample) = samples.next_if(|sample| sample.row as usize == row) else { continue };
-            self.take_waiting(frames, calls, None);
+            if self.waiting.is_some() {
+                self.take_waiting(frames, calls, None);
+            }
             if self.has_recorded || frames.processor_time.is_some() {
                 self.waiting = Some((time, *sample));
             } else {

@@ -1,7 +1,7 @@
 //! Cells of one location: joined, and summed from each border to the end.
 
 use super::state::{CellKey, OneCell, border_at_most, is_border};
-use ouzel_model::Ticks;
+use std::cmp::Reverse;
 
 /// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
 pub(super) fn join_equal_cells(cells: &mut Vec<OneCell>) {
@@ -9,11 +9,7 @@ pub(super) fn join_equal_cells(cells: &mut Vec<OneCell>) {
     cells.dedup_by(|cell, before| {
         let same = cell.key == before.key;
         if same {
-            before.n_visits += cell.n_visits;
-            before.n_stays += cell.n_stays;
-            before.inclusive += cell.inclusive;
-            before.exclusive += cell.exclusive;
-            before.busy += cell.busy;
+            before.add(cell);
         }
         same
     });
@@ -23,38 +19,39 @@ pub(super) fn join_equal_cells(cells: &mut Vec<OneCell>) {
 pub(super) fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<OneCell> {
     let slot_of = |key: CellKey| key.1.index() * 2 + usize::from(key.2);
     let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
+    // Those that have times so far, descending.
+    let mut slots: Vec<usize> = Vec::new();
     let mut tails = Vec::new();
     let mut rest = cells;
     let mut border = border_at_most(n_common as u64);
     loop {
+        let n_before = slots.len();
         while let Some((cell, before)) = rest.split_last().filter(|(cell, _)| border <= u64::from(cell.key.0))
         {
-            let sum = sums[slot_of(cell.key)].get_or_insert(OneCell {
-                n_visits: 0,
-                n_stays: 0,
-                inclusive: Ticks(0),
-                exclusive: Ticks(0),
-                busy: Ticks(0),
-                ..*cell
-            });
-            sum.n_visits += cell.n_visits;
-            sum.n_stays += cell.n_stays;
-            sum.inclusive += cell.inclusive;
-            sum.exclusive += cell.exclusive;
-            sum.busy += cell.busy;
+            let slot = slot_of(cell.key);
+            match &mut sums[slot] {
+                Some(sum) => sum.add(cell),
+                free => {
+                    *free = Some(*cell);
+                    slots.push(slot);
+                }
+            }
             rest = before;
         }
-        let at_border = sums.iter().rev().flatten().map(|sum| {
-            let key = (border as u32, sum.key.1, sum.key.2);
-            OneCell { key, ..*sum }
-        });
-        tails.extend(at_border);
+        if n_before < slots.len() {
+            slots.sort_unstable_by_key(|&slot| Reverse(slot));
+        }
+        let at_border = |&slot: &usize| {
+            let sum = sums[slot].expect("it has times");
+            OneCell { key: (border as u32, sum.key.1, sum.key.2), ..sum }
+        };
+        tails.extend(slots.iter().map(at_border));
         if border == 0 {
             break;
         }
         border = border_at_most(border - 1);
     }
-    debug_assert!(tails.iter().all(|tail| is_border(u64::from(tail.key.0))));
+    debug_assert!(tails.iter().all(|tail: &OneCell| is_border(u64::from(tail.key.0))));
     tails.reverse();
     tails
 }

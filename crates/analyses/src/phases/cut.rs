@@ -6,7 +6,7 @@ use super::by_peer::{PeerRow, ProgramTimes};
 use super::cells::{join_equal_cells, tails};
 use super::plan::{GroupPlan, PlannedAnchor};
 use super::planned::{OwnAnchor, Planned};
-use super::state::{Aligned, CellKey, EntryState, One, OneCell, SequenceHash, Spread};
+use super::state::{Aligned, EntryState, One, OneCell, SequenceHash, Spread};
 use ouzel_model::{CallPathId, CallPathTree, LocationId, RegionId, Ticks};
 
 /// Who stands in for the location whose call path is shown: one that was not there. Every other comes before it.
@@ -111,24 +111,25 @@ impl Pieces {
 
     /// The cells of pieces as those of entries: entry `i` has the pieces up to `until[i]`, and one more entry the rest.
     fn cells_of_entries(&self, until: &[usize]) -> Vec<OneCell> {
-        let zero = |key: CellKey| OneCell {
-            key,
-            n_visits: 0,
-            n_stays: 0,
-            inclusive: Ticks(0),
-            exclusive: Ticks(0),
-            busy: Ticks(0),
-        };
-        // An entry without a piece has no time, but it is there.
-        let roots = (0..=until.len() as u32)
-            .flat_map(|entry| [false, true].map(|is_busy| zero((entry, CallPathTree::ROOT, is_busy))));
-        let entry_of = |piece: u32| until.partition_point(|&n_pieces| n_pieces <= piece as usize) as u32;
-        let moved = self.cells.iter().map(|cell| {
-            let (piece, call_path, subset) = cell.key;
-            OneCell { key: (entry_of(piece), call_path, subset), ..*cell }
-        });
-        let mut cells: Vec<OneCell> = roots.chain(moved).collect();
-        join_equal_cells(&mut cells);
+        let mut cells = Vec::with_capacity(self.cells.len());
+        let mut rest = self.cells.as_slice();
+        let mut joined = Vec::new();
+        for (entry, end) in (0..).zip(until.iter().copied().chain([usize::MAX])) {
+            let (own, behind) = rest.split_at(rest.partition_point(|cell| (cell.key.0 as usize) < end));
+            rest = behind;
+            let of_entry = own.iter().map(|cell| OneCell { key: (entry, cell.key.1, cell.key.2), ..*cell });
+            match own {
+                // An entry without a piece has no time, but it is there.
+                [] => cells
+                    .extend([false, true].map(|is_busy| OneCell::zero((entry, CallPathTree::ROOT, is_busy)))),
+                [first, .., last] if first.key.0 < last.key.0 => {
+                    joined.extend(of_entry);
+                    join_equal_cells(&mut joined);
+                    cells.append(&mut joined);
+                }
+                _ => cells.extend(of_entry),
+            }
+        }
         cells
     }
 }

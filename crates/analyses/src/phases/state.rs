@@ -124,6 +124,23 @@ pub(super) struct OneCell {
     pub busy: Ticks,
 }
 
+impl OneCell {
+    /// No time.
+    pub fn zero(key: CellKey) -> Self {
+        let none = Ticks(0);
+        OneCell { key, n_visits: 0, n_stays: 0, inclusive: none, exclusive: none, busy: none }
+    }
+
+    /// Adds the times of the same location and call path elsewhere.
+    pub fn add(&mut self, other: &OneCell) {
+        self.n_visits += other.n_visits;
+        self.n_stays += other.n_stays;
+        self.inclusive += other.inclusive;
+        self.exclusive += other.exclusive;
+        self.busy += other.busy;
+    }
+}
+
 /// What can be added to the cell of its key.
 trait Addend {
     fn key(&self) -> CellKey;
@@ -429,18 +446,23 @@ fn most(a: Count, b: Count) -> Count {
     if a.0 < b.0 || (a.0 == b.0 && b.1 < a.1) { b } else { a }
 }
 
+/// A number in the order of keys.
+fn packed((entry, call_path, is_subset): CellKey) -> u128 {
+    u128::from(entry) << 64 | u128::from(call_path.0) << 1 | u128::from(is_subset)
+}
+
 /// Adds the cells of `from`; both are in order of their keys.
 fn merge_cells(into: &mut Vec<CellState>, from: impl Iterator<Item = impl Addend>) {
     // Locations that do the same have the same cells: nothing moves then.
     let mut at = 0;
     let mut missing: Vec<CellState> = Vec::new();
     for cell in from {
-        let key = cell.key();
-        while into.get(at).is_some_and(|own| own.key < key) {
+        let key = packed(cell.key());
+        while into.get(at).is_some_and(|own| packed(own.key) < key) {
             at += 1;
         }
         match into.get_mut(at) {
-            Some(own) if own.key == key => cell.add_to(own),
+            Some(own) if packed(own.key) == key => cell.add_to(own),
             _ => missing.push(cell.state()),
         }
     }
