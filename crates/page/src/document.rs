@@ -35,6 +35,18 @@ pub fn section(id: &str, title: &str, content: &Markup) -> Markup {
     html! { section id=(id) { h2 { (title) } (content) } }
 }
 
+/// Why something is not on the page; what is between backticks is code.
+pub fn not_known(reason: Option<&str>) -> Markup {
+    let parts = reason.unwrap_or("unknown").split('`').enumerate();
+    html! {
+        p {
+            span.doubt { "Not known: " }
+            @for (nth, part) in parts { @if nth % 2 == 1 { code { (part) } } @else { (part) } }
+            "."
+        }
+    }
+}
+
 /// The page with names made visible: a browser would change the direction of reading, or hide zero-width characters.
 /// Our own line breaks and no-break spaces are kept.
 fn shown(page: &str) -> String {
@@ -46,4 +58,16 @@ fn shown(page: &str) -> String {
         }
     }
     shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_known;
+
+    #[test]
+    fn commands_in_a_reason_are_code() {
+        let page = not_known(Some("a < b; `ouzel info` says why")).into_string();
+        let shown = "<p><span class=\"doubt\">Not known: </span>a &lt; b; <code>ouzel info</code> says why.</p>";
+        assert_eq!(page, shown);
+    }
 }

@@ -1,6 +1,6 @@
 //! The page about a stored profile: words and tables, no pictures of time.
 
-use crate::document::{document, section};
+use crate::document::{document, not_known, section};
 use crate::report_sections::{call_path, efficiency_table, meter, trust};
 use crate::units;
 use maud::{Markup, html};
@@ -94,8 +94,7 @@ fn waiting(classes: &[WaitingClass]) -> Markup {
 
 fn efficiencies(report: &ProfileReport) -> Markup {
     let Some(card) = &report.efficiency else {
-        let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
-        return html! { p { span.doubt { "Not known: " } (reason) "." } };
+        return not_known(report.efficiency_missing.as_deref());
     };
     html! { (efficiency_table(card)) p.soft.small { (report.efficiency_note()) } }
 }
@@ -170,8 +169,7 @@ fn call_paths(report: &ProfileReport) -> Markup {
 
 fn causes(report: &ProfileReport, asked: &Asked) -> Markup {
     let Some(causes) = &report.causes else {
-        let reason = report.causes_missing.as_deref().unwrap_or("unknown");
-        return html! { p { span.doubt { "Not known: " } (reason) "." } };
+        return not_known(report.causes_missing.as_deref());
     };
     html! {
         ul { @for sentence in causes.sentences(&|path| path.join(" › ")) { li { (sentence) } } }

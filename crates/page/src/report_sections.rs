@@ -1,5 +1,6 @@
 //! Sections of the page that are words and tables: efficiencies, losses, trust, how numbers are made.
 
+use crate::document::not_known;
 use crate::units;
 use maud::{Markup, html};
 use ouzel::diagnose::{EfficiencyCard, NO_REGION, RankTime, RunCard, RunReport, TrustCard};
@@ -39,8 +40,7 @@ pub fn facts(run: &RunCard) -> String {
 /// Efficiencies with their formulas.
 pub fn efficiencies(report: &RunReport) -> Markup {
     let Some(card) = &report.efficiency else {
-        let reason = report.efficiency_missing.as_deref().unwrap_or("unknown");
-        return html! { p { span.doubt { "Not known: " } (reason) "." } };
+        return not_known(report.efficiency_missing.as_deref());
     };
     html! {
         @if let Some(note) = report.efficiency_note() { p { span.doubt { (note) } } }
