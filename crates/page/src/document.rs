@@ -67,7 +67,8 @@ mod tests {
     #[test]
     fn commands_in_a_reason_are_code() {
         let page = not_known(Some("a < b; `ouzel info` says why")).into_string();
-        let shown = "<p><span class=\"doubt\">Not known: </span>a &lt; b; <code>ouzel info</code> says why.</p>";
+        let shown =
+            "<p><span class=\"doubt\">Not known: </span>a &lt; b; <code>ouzel info</code> says why.</p>";
         assert_eq!(page, shown);
     }
 }
