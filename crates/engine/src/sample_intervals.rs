@@ -17,12 +17,23 @@ pub struct SampleIntervals {
     counts: FxHashMap<u64, u64>,
     /// The length that came last, and how often in a row.
     latest: (u64, u64),
+    /// The last interval, which most are equal to, as it was.
+    last: Ticks,
 }
 
 impl SampleIntervals {
     /// Adds one.
     #[inline]
     pub fn add(&mut self, interval: Ticks) {
+        if interval == self.last && 0 < self.latest.1 {
+            self.latest.1 += 1;
+        } else {
+            self.add_other(interval);
+        }
+    }
+
+    fn add_other(&mut self, interval: Ticks) {
+        self.last = interval;
         let drop = (u64::BITS - interval.0.leading_zeros()).saturating_sub(BITS);
         let length = interval.0 >> drop << drop;
         if length == self.latest.0 {

@@ -99,6 +99,8 @@ pub struct PhasesLocal {
     n_anchors: u64,
     entries: Vec<LocalEntry>,
     cells: Vec<OneCell>,
+    /// Whether a plan is to say where to cut, so that it is not cut yet: samples miss synchronisations.
+    awaits_plan: bool,
     /// If a plan says where to cut; then there are no entries before the end, and cells are those of pieces.
     planned: Option<Planned>,
 }
@@ -145,6 +147,7 @@ impl PhasesLocal {
             n_anchors: 0,
             entries: Vec::new(),
             cells: Vec::new(),
+            awaits_plan: cx.has_sampled_calls && !cx.completes_calls,
             planned: None,
         }
     }
@@ -260,6 +263,13 @@ impl PhasesLocal {
         }
     }
 
+    /// Marks the call that ends if it synchronises, as a plan of no synchronisations does.
+    fn mark_any(&mut self) {
+        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.flags.has(Flags::SYNC)) {
+            frame.flags = frame.flags.union(Flags::RECORDED_SUBSET);
+        }
+    }
+
     #[inline]
     fn leave(&mut self, plan: Option<&GroupPlan>, at: Ticks) {
         if 1 < self.n_inside_leaf {
@@ -267,8 +277,10 @@ impl PhasesLocal {
             return;
         }
         self.n_inside_leaf = 0;
-        if let Some(plan) = plan {
-            self.mark_subset(plan, at);
+        match plan {
+            Some(plan) => self.mark_subset(plan, at),
+            None if self.awaits_plan => self.mark_any(),
+            None => {}
         }
         // Frames stay where they are: copies of what was written just now would be slow.
         let Some(frame) = self.frames.last() else { return };
@@ -292,6 +304,7 @@ impl PhasesLocal {
         }
         match anchor {
             Some(anchor) if self.planned.is_some() => self.end_planned(&anchor, left),
+            Some(_) if self.awaits_plan => {}
             Some(anchor) => self.end_phase(&anchor, at),
             None => {}
         }

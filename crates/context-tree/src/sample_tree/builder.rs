@@ -78,6 +78,18 @@ impl SampleTreeBuilder {
             self.intervals.add(time.since(self.last));
             kept = self.kept(path, lca);
         }
+        if !path.beyond.is_empty() || 1 + kept < self.open.len() {
+            self.go_on(time, path, kept);
+        }
+        self.n_samples += 1;
+        self.last = time;
+        if self.max_nodes < self.n_nodes {
+            self.fold();
+        }
+    }
+
+    /// Goes from the path of the sample before, of which so many frames are kept, to that of a sample.
+    fn go_on(&mut self, time: Ticks, path: SamplePath<'_>, kept: usize) {
         // Frames that both samples show, and that are other instances.
         let mut again = std::mem::take(&mut self.again);
         again.extend(self.open[1 + kept..=path.common].iter().map(|node| node.id));
@@ -86,11 +98,6 @@ impl SampleTreeBuilder {
             self.begin(id, time);
         }
         self.again = again;
-        self.n_samples += 1;
-        self.last = time;
-        if self.max_nodes < self.n_nodes {
-            self.fold();
-        }
     }
 
     /// A call begins. `shown_by`: what the sample that shows it says of the calls around it; `None` if it is recorded.
