@@ -14,6 +14,7 @@
 //! Law: rows that leave this module are nested; rows that need no repair pass through
 //! the fast loop untouched.
 
+use crate::room::roomy;
 use crate::verdicts::Verdicts;
 use ouzel_model::{
     Borders, CallPathId, CallPathTree, ChunkBuffer, EventKind, Needs, RegionId, Ticks, TimeRange, Visit,
@@ -117,15 +118,15 @@ impl<'p> Nesting<'p> {
             cut,
             verdicts,
             needs,
-            stack: Vec::new(),
+            stack: roomy(),
             started: cut.time.is_none(),
             ended: false,
             finished: false,
             last: Ticks(0),
             repairs: Repairs::default(),
             input: Input::default(),
-            frames: Vec::new(),
-            shown: Vec::new(),
+            frames: roomy(),
+            shown: roomy(),
         }
     }
 

@@ -49,6 +49,7 @@ mod tests;
 pub(crate) use frames::Frames;
 
 use crate::processor_time::Readings;
+use crate::room::roomy;
 use crate::sample_intervals::SampleIntervals;
 use frames::{Call, FrameNode, OUTSIDE, RecordedPlace};
 use ouzel_model::{
@@ -169,8 +170,8 @@ impl SampledCalls {
             readings: Readings::default(),
             n_lasting: 0,
             places: FxHashMap::default(),
-            entered: Vec::new(),
-            new_row: Vec::new(),
+            entered: roomy(),
+            new_row: roomy(),
         }
     }
 

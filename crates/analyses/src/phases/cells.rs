@@ -1,6 +1,7 @@
 //! Cells of one location: joined, and summed from each border to the end.
 
 use super::state::{CellKey, OneCell, border_at_most, is_border};
+use ouzel_engine::roomy;
 use std::cmp::Reverse;
 
 /// Adds up the cells of one key. The sort is stable: the cells are two or more sorted runs, joined in linear time.
@@ -20,8 +21,8 @@ pub(super) fn tails(cells: &[OneCell], n_common: usize, n_slots: usize) -> Vec<O
     let slot_of = |key: CellKey| key.1.index() * 2 + usize::from(key.2);
     let mut sums: Vec<Option<OneCell>> = vec![None; n_slots.max(2)];
     // Those that have times so far, descending.
-    let mut slots: Vec<usize> = Vec::new();
-    let mut tails = Vec::new();
+    let mut slots: Vec<usize> = roomy();
+    let mut tails = Vec::with_capacity(cells.len());
     let mut rest = cells;
     let mut border = border_at_most(n_common as u64);
     loop {

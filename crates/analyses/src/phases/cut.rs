@@ -7,6 +7,7 @@ use super::cells::{join_equal_cells, tails};
 use super::plan::{GroupPlan, PlannedAnchor};
 use super::planned::{OwnAnchor, Planned};
 use super::state::{Aligned, EntryState, One, OneCell, SequenceHash, Spread};
+use ouzel_engine::roomy;
 use ouzel_model::{CallPathId, CallPathTree, LocationId, RegionId, Ticks};
 
 /// Who stands in for the location whose call path is shown: one that was not there. Every other comes before it.
@@ -59,8 +60,8 @@ impl Pieces {
         location: LocationId,
         span: (Ticks, Ticks),
     ) -> One {
-        let mut kept: Vec<EntryState> = Vec::new();
-        let mut until: Vec<usize> = Vec::new();
+        let mut kept: Vec<EntryState> = roomy();
+        let mut until: Vec<usize> = roomy();
         let (mut start, mut in_anchors, mut hash) = (span.0, Ticks(0), SequenceHash::EMPTY);
         for (i, entry) in entries.iter().enumerate() {
             in_anchors += entry.in_anchors;
@@ -113,7 +114,7 @@ impl Pieces {
     fn cells_of_entries(&self, until: &[usize]) -> Vec<OneCell> {
         let mut cells = Vec::with_capacity(self.cells.len());
         let mut rest = self.cells.as_slice();
-        let mut joined = Vec::new();
+        let mut joined = roomy();
         for (entry, end) in (0..).zip(until.iter().copied().chain([usize::MAX])) {
             let (own, behind) = rest.split_at(rest.partition_point(|cell| (cell.key.0 as usize) < end));
             rest = behind;

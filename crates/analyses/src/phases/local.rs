@@ -17,7 +17,7 @@ use super::cut::{Cut, Pieces, cut};
 use super::plan::GroupPlan;
 use super::planned::Planned;
 use super::state::{Aligned, EntryState, GroupKey, MAX_ENTRIES, One, OneCell, SequenceHash, Spread};
-use ouzel_engine::{LocationCx, Selected};
+use ouzel_engine::{LocationCx, Selected, roomy};
 use ouzel_model::{CallPathId, CallPathTree, EventChunk, EventKind, LocationId, RegionId, Ticks};
 
 /// An open call.
@@ -128,10 +128,10 @@ impl PhasesLocal {
             selected: cx.selected,
             cuts_exactly: cx.completes_calls,
             has_calls: false,
-            frames: Vec::new(),
+            frames: roomy(),
             n_inside_leaf: 0,
-            times: Vec::new(),
-            touched: Vec::new(),
+            times: roomy(),
+            touched: roomy(),
             first: None,
             entry: Under {
                 hash: SequenceHash::EMPTY,
@@ -145,8 +145,8 @@ impl PhasesLocal {
             program: ProgramTimes::default(),
             log_phases: 0,
             n_anchors: 0,
-            entries: Vec::new(),
-            cells: Vec::new(),
+            entries: roomy(),
+            cells: roomy(),
             awaits_plan: cx.has_sampled_calls && !cx.completes_calls,
             planned: None,
         }

@@ -15,6 +15,7 @@
 //! Law: pieces have all the time of the location, and so have entries; every location has the entries of the plan.
 
 use super::plan::{GroupPlan, PlannedAnchor, after};
+use ouzel_engine::roomy;
 use ouzel_model::{CallPathId, RegionId, Ticks};
 
 /// Most pieces that end with calls of the location. Then calls end no more pieces; planned moments do.
@@ -57,9 +58,9 @@ impl Planned {
             next: 0,
             pending: None,
             last: Ticks(0),
-            passed: Vec::new(),
-            ends: Vec::new(),
-            own: Vec::new(),
+            passed: roomy(),
+            ends: roomy(),
+            own: roomy(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::anchors::{AnchorRules, Flags};
 use crate::peers::{PeerGroups, PeerKind};
 use crate::semantics::Semantics;
 use ouzel_engine::{
-    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx,
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx, roomy,
 };
 use ouzel_model::{
     CallPathId, Content, Contents, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks,
@@ -189,7 +189,7 @@ impl Analysis for AnchorSightingsFold {
 
     fn begin(&self, cx: &LocationCx<'_>) -> SightingsLocal {
         let group = self.peers.place(cx.location).map(|(group, _)| group as u8);
-        SightingsLocal { group, open: None, depth: 0, has_calls: false, counts: Vec::new() }
+        SightingsLocal { group, open: None, depth: 0, has_calls: false, counts: roomy() }
     }
 
     fn fold(&self, local: &mut SightingsLocal, chunk: &EventChunk<'_>) {

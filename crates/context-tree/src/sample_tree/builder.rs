@@ -4,7 +4,7 @@
 
 use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop};
 use crate::node::StaticId;
-use ouzel_engine::SampleIntervals;
+use ouzel_engine::{SampleIntervals, roomy};
 use ouzel_model::{Lca, Ticks};
 
 /// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 20 MB.
@@ -46,7 +46,7 @@ pub struct SampleTreeBuilder {
 impl Default for SampleTreeBuilder {
     fn default() -> Self {
         SampleTreeBuilder {
-            open: Vec::new(),
+            open: roomy(),
             n_samples: 0,
             last: Ticks(0),
             intervals: SampleIntervals::default(),
@@ -57,7 +57,7 @@ impl Default for SampleTreeBuilder {
             n_nodes: 0,
             max_nodes: MAX_NODES,
             folded_below: Ticks(0),
-            again: Vec::new(),
+            again: roomy(),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::diff::Differ;
 use crate::merger::{Merger, Over};
 use crate::node::{LoopBody, LoopSource, Node, StaticId};
 use crate::rows::LoopRows;
+use ouzel_engine::roomy;
 use ouzel_model::{EventChunk, EventKind, Level, Notice, NoticeCode, Notices, Ticks, popped};
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ impl LocationSamples {
             true => SampleTreeBuilder::default(),
             false => SampleTreeBuilder::with_max_nodes(PLAIN_NODES),
         };
-        LocationSamples { paths, builder, at: NO_FRAME, beyond: Vec::new(), timing, of_calls: false }
+        LocationSamples { paths, builder, at: NO_FRAME, beyond: roomy(), timing, of_calls: false }
     }
 
     /// Whether it holds calls.
