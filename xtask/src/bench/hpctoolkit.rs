@@ -39,12 +39,17 @@ pub fn many_locations(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>
         let shape = DatabaseShape { n_ranks, n_samples: 1_000, n_phases, n_iterations };
         let path = database(root, shape, size)?;
         println!("measuring clusters and segments of {size} samples");
-        let run = |command: &str| {
+        let run = |command: &str, format: &str| {
             let arguments = [command.as_ref(), path.as_os_str(), "--jobs".as_ref(), "2".as_ref()];
-            cost(root, ouzel, &[&arguments[..], &["--format".as_ref(), "json".as_ref()]].concat())
+            cost(root, ouzel, &[&arguments[..], &["--format".as_ref(), format.as_ref()]].concat())
         };
-        let [profile, clusters, segments] = [run("profile")?, run("clusters")?, run("segments")?];
-        for (command, taken) in [("clusters", &clusters), ("segments", &segments)] {
+        let [profile, clusters, segments] =
+            [run("profile", "text")?, run("clusters", "text")?, run("segments", "text")?];
+        // As JSON, segments also name iterations, for which the trace is read once more.
+        let as_json = run("segments", "json")?;
+        for (command, taken) in
+            [("clusters", &clusters), ("segments", &segments), ("segments --format json", &as_json)]
+        {
             let RunCost { cpu_seconds, wall_seconds, .. } = taken;
             let what = format!("ouzel {command} --jobs 2, phases {order}: {cpu_seconds:.1} s of processors");
             let ratio = cpu_seconds / profile.cpu_seconds;
