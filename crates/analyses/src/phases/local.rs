@@ -99,7 +99,7 @@ pub struct PhasesLocal {
     n_anchors: u64,
     entries: Vec<LocalEntry>,
     cells: Vec<OneCell>,
-    /// Whether a plan is to say where to cut, so that it is not cut yet: samples miss synchronisations.
+    /// Whether a plan is to say where to cut: samples miss synchronisations. Until then, none is one of all peers.
     awaits_plan: bool,
     /// If a plan says where to cut; then there are no entries before the end, and cells are those of pieces.
     planned: Option<Planned>,
@@ -255,17 +255,12 @@ impl PhasesLocal {
         }
     }
 
-    /// Marks the call that ends at `at` if it synchronises, and is none of the planned synchronisations.
-    fn mark_subset(&mut self, plan: &GroupPlan, at: Ticks) {
-        let (Some(frame), Some(planned)) = (self.frames.last_mut(), &self.planned) else { return };
-        if frame.flags.has(Flags::SYNC) && !planned.is_common(plan, frame.region, frame.entered, at) {
-            frame.flags = frame.flags.union(Flags::RECORDED_SUBSET);
-        }
-    }
-
-    /// Marks the call that ends if it synchronises, as a plan of no synchronisations does.
-    fn mark_any(&mut self) {
-        if let Some(frame) = self.frames.last_mut().filter(|frame| frame.flags.has(Flags::SYNC)) {
+    /// Marks the call that ends at `at` if it synchronises, and is none of the planned synchronisations: none is before
+    /// there is a plan.
+    fn mark_subset(&mut self, plan: Option<&GroupPlan>, at: Ticks) {
+        let Some(frame) = self.frames.last_mut().filter(|frame| frame.flags.has(Flags::SYNC)) else { return };
+        let planned = plan.zip(self.planned.as_ref());
+        if !planned.is_some_and(|(plan, planned)| planned.is_common(plan, frame.region, frame.entered, at)) {
             frame.flags = frame.flags.union(Flags::RECORDED_SUBSET);
         }
     }
@@ -277,10 +272,8 @@ impl PhasesLocal {
             return;
         }
         self.n_inside_leaf = 0;
-        match plan {
-            Some(plan) => self.mark_subset(plan, at),
-            None if self.awaits_plan => self.mark_any(),
-            None => {}
+        if plan.is_some() || self.awaits_plan {
+            self.mark_subset(plan, at);
         }
         // Frames stay where they are: copies of what was written just now would be slow.
         let Some(frame) = self.frames.last() else { return };
@@ -304,7 +297,6 @@ impl PhasesLocal {
         }
         match anchor {
             Some(anchor) if self.planned.is_some() => self.end_planned(&anchor, left),
-            Some(_) if self.awaits_plan => {}
             Some(anchor) => self.end_phase(&anchor, at),
             None => {}
         }

@@ -88,9 +88,9 @@ fn samples_of_ranks_that_take_turns_are_aligned() {
     let late: Vec<usize> = (0..12).map(|i| i % 4).collect();
     let exact = run_of(4, &late);
     let sampled = Sampler::every(30, 5).samples(&exact, &|_, _, _| None);
-    // What each location shows differs: nothing is common to all in order.
+    // What each location shows differs, so nothing is cut before there is a plan.
     let alone = run(&sampled, Phases::default());
-    assert!(alone.groups[0].phases.len() < 13);
+    assert_eq!(alone.groups[0].phases.len(), 1);
     let output = planned(&sampled);
     let group = &output.groups[0];
     assert_eq!((group.aligned_by, group.alignment), (AlignedBy::ContextTrees, Alignment::Complete));

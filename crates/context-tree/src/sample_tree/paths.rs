@@ -154,3 +154,57 @@ impl SampledPaths {
         self.frames[path as usize].depth as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_model::TraceSource;
+    use ouzel_testkit::{Rng, ToyTrace};
+
+    /// The frames of a path, outermost first, as its contexts say.
+    fn frames(definitions: &Definitions, context: ContextId) -> Vec<StaticId> {
+        let contexts = &definitions.sampled_contexts;
+        let (mut path, mut at) = (Vec::new(), Some(context));
+        while let Some(id) = at {
+            let call_line = contexts.get(id).parent.and_then(|parent| contexts.get(parent).line);
+            path.push(static_id(definitions, SampledFrame { region: contexts.get(id).region, call_line }));
+            at = contexts.get(id).parent;
+        }
+        path.reverse();
+        path
+    }
+
+    #[test]
+    fn paths_share_the_frames_that_are_instances_of_the_same() {
+        let mut rng = Rng::new(7);
+        let mut text = "0:".to_owned();
+        for time in 0..40 {
+            let depth = if time % 8 == 7 { 185 + rng.below(15) } else { 1 + rng.below(6) };
+            let frame = |_| format!("{}@{}", ["f", "g"][rng.below(8) as usize / 7], 1 + rng.below(8) / 7);
+            let path: Vec<String> = (0..depth).map(frame).collect();
+            let comma = if time == 0 { "" } else { "," };
+            text += &format!("{comma} sample {} @{time}", path.join("/"));
+        }
+        let trace = ToyTrace::new(&text);
+        let definitions = trace.definitions();
+        let paths = SampledPaths::new(definitions, None);
+        let n = definitions.sampled_contexts.len();
+        let (mut before, mut of_before) = (Vec::new(), NO_FRAME);
+        let (mut beyond, mut n_cut, mut n_common) = (Vec::new(), 0, 0);
+        for _ in 0..2000 {
+            let context = ContextId::from_index(rng.below(n as u64) as usize);
+            let (path, is_cut) = paths.of(Some(context));
+            let mut all = frames(definitions, context);
+            assert_eq!(is_cut, MAX_DEPTH < all.len());
+            all.truncate(MAX_DEPTH);
+            let common = before.iter().zip(&all).take_while(|(a, b)| a == b).count();
+            assert_eq!(paths.common(of_before, path, &mut beyond), common);
+            assert_eq!(beyond, all[common..]);
+            n_cut += u32::from(is_cut);
+            n_common += common;
+            (before, of_before) = (all, path);
+        }
+        assert!(0 < n_cut && 2000 < n_common, "{n_cut} {n_common}");
+        assert_eq!(paths.of(None), (NO_FRAME, false));
+    }
+}
