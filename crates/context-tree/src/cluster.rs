@@ -36,6 +36,11 @@ impl Weighted {
         let duration = tree.duration();
         Weighted { tree, n, duration, period }
     }
+
+    /// One instance that takes `duration`.
+    pub(crate) fn one(tree: Node, duration: f64, period: f64) -> Self {
+        Weighted { tree, n: 1.0, duration, period }
+    }
 }
 
 /// The operations on clusters that Algorithm 3 needs.
@@ -158,8 +163,20 @@ pub(crate) fn merge_cluster_set(
 
 /// Clusters of `instances`, each with the indices of its members; sorted by the smallest member.
 pub fn cluster(instances: Vec<Node>, merger: &Merger<'_>) -> Vec<(Members, Weighted)> {
+    let timed = |tree: Node| {
+        let duration = tree.duration();
+        (tree, duration)
+    };
+    cluster_timed(instances.into_iter().map(timed), merger)
+}
+
+/// [`cluster()`] of instances with their durations.
+pub(crate) fn cluster_timed(
+    instances: impl IntoIterator<Item = (Node, f64)>,
+    merger: &Merger<'_>,
+) -> Vec<(Members, Weighted)> {
     let period = merger.differ.tolerance / 2.0;
-    let singletons = instances.into_iter().map(|tree| Weighted::new(tree, 1.0, period));
+    let singletons = instances.into_iter().map(|(tree, duration)| Weighted::one(tree, duration, period));
     cluster_all(singletons.collect(), &mut Trees(merger))
 }
 

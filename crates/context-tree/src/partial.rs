@@ -46,8 +46,8 @@ impl Alike {
 
     /// One location with samples alone.
     pub fn sampled(member: u32, samples: SampledLocation) -> Self {
-        let SampledLocation { tree, loops, period, quality, .. } = samples;
-        let average = Weighted::new(tree, 1.0, period.0 as f64);
+        let SampledLocation { tree, duration, loops, period, quality, .. } = samples;
+        let average = Weighted::one(tree, duration, period.0 as f64);
         Alike { members: vec![member], average, loops, period: period.0, quality }
     }
 }

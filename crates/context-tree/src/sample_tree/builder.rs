@@ -2,8 +2,8 @@
 //!
 //! Law: memory is bounded by a number of nodes, beyond which the shortest calls lose their order.
 
-use super::{Inside, LcaQuality, SampledNode, SampledTree, is_loop};
-use crate::node::StaticId;
+use super::{LcaQuality, SampledNode, SampledTree, add_durations, is_loop, next_of};
+use crate::node::{Node, StaticId};
 use ouzel_engine::{SampleIntervals, roomy};
 use ouzel_model::{Lca, Ticks};
 
@@ -26,8 +26,10 @@ pub struct SamplePath<'p> {
 /// Builds the tree of one location, sample by sample.
 #[derive(Debug)]
 pub struct SampleTreeBuilder {
-    /// The root, then the frames of the last sample. Their number of samples is that before they began.
-    open: Vec<SampledNode>,
+    /// Calls and loops in order of their begins.
+    nodes: Vec<SampledNode>,
+    /// The places of the root and the frames of the last sample.
+    open: Vec<u32>,
     n_samples: u64,
     last: Ticks,
     intervals: SampleIntervals,
@@ -46,6 +48,7 @@ pub struct SampleTreeBuilder {
 impl Default for SampleTreeBuilder {
     fn default() -> Self {
         SampleTreeBuilder {
+            nodes: roomy(),
             open: roomy(),
             n_samples: 0,
             last: Ticks(0),
@@ -92,7 +95,7 @@ impl SampleTreeBuilder {
     fn go_on(&mut self, time: Ticks, path: SamplePath<'_>, kept: usize) {
         // Frames that both samples show, and that are other instances.
         let mut again = std::mem::take(&mut self.again);
-        again.extend(self.open[1 + kept..=path.common].iter().map(|node| node.id));
+        again.extend((1 + kept..=path.common).map(|depth| self.frame(depth).id));
         self.close(1 + kept, time);
         for id in again.drain(..).chain(path.beyond.iter().copied()) {
             self.begin(id, time);
@@ -112,8 +115,9 @@ impl SampleTreeBuilder {
         self.n_samples += 1;
         match shown_by {
             None => {
-                self.open.iter_mut().skip(1).for_each(|node| node.has_recorded = true);
-                self.open.last_mut().expect("it began just now").is_recorded = true;
+                // The calls around it learn of it when it is closed.
+                let node = self.nodes.last_mut().expect("it began just now");
+                (node.has_recorded, node.is_recorded) = (true, true);
             }
             Some(Lca::Exact(_)) => {}
             Some(Lca::AtMost(_)) => self.quality = self.quality.max(LcaQuality::UpperBound),
@@ -143,28 +147,34 @@ impl SampleTreeBuilder {
     }
 
     /// The tree of what was entered and left; `None` of nothing.
-    pub(crate) fn finish_calls(mut self) -> Option<SampledTree> {
+    pub(crate) fn finish_calls(self) -> Option<SampledTree> {
         let last = self.last;
-        self.close(1, last);
-        let mut root = self.open.pop()?;
-        (root.end, root.last, root.n_samples) = (last, last, self.n_samples);
-        let SampleTreeBuilder { quality, n_inconsistent, n_too_deep, folded_below, .. } = self;
-        Some(SampledTree { root, period: Ticks(0), quality, n_inconsistent, n_too_deep, folded_below })
+        self.finish_at(last, Ticks(0))
     }
 
     /// The tree; `None` without a sample.
-    pub fn finish(mut self) -> Option<SampledTree> {
+    pub fn finish(self) -> Option<SampledTree> {
         if self.n_samples == 0 {
             return None;
         }
         let period = self.intervals.median().unwrap_or_default();
-        self.close(1, Ticks(self.last.0.saturating_add(period.0)));
-        let mut root = self.open.pop()?;
-        root.end = Ticks(self.last.0.saturating_add(period.0));
-        root.last = self.last;
-        root.n_samples = self.n_samples;
-        let SampleTreeBuilder { quality, n_inconsistent, n_too_deep, folded_below, .. } = self;
-        Some(SampledTree { root, period, quality, n_inconsistent, n_too_deep, folded_below })
+        let end = Ticks(self.last.0.saturating_add(period.0));
+        self.finish_at(end, period)
+    }
+
+    /// The tree of what is open until `end`; `None` of nothing.
+    fn finish_at(mut self, end: Ticks, period: Ticks) -> Option<SampledTree> {
+        self.close(0, end);
+        let SampleTreeBuilder { nodes, n_samples, quality, n_inconsistent, n_too_deep, folded_below, .. } =
+            self;
+        let tree =
+            SampledTree { nodes, n_samples, period, quality, n_inconsistent, n_too_deep, folded_below };
+        Some(tree).filter(|tree| !tree.nodes.is_empty())
+    }
+
+    /// The open node at a depth; the root is at 0.
+    fn frame(&mut self, depth: usize) -> &mut SampledNode {
+        &mut self.nodes[self.open[depth] as usize]
     }
 
     /// The frames of `path` that are instances of the sample before: the effective least common ancestor.
@@ -177,53 +187,48 @@ impl SampleTreeBuilder {
         };
         self.n_inconsistent += u64::from(quality == LcaQuality::Exact && common < bound && !is_cut);
         let mut kept = bound.min(common);
-        while kept < common && is_loop(self.open[1 + kept].id) {
+        while kept < common && is_loop(self.frame(1 + kept).id) {
             kept += 1;
         }
         if 0 < kept {
             self.quality = self.quality.max(quality);
             // The frames around it learn of it when it is closed.
-            let node = &mut self.open[kept];
+            let node = self.frame(kept);
             node.continuity = node.continuity.max(quality);
         }
         kept
     }
 
     fn begin(&mut self, id: StaticId, time: Ticks) {
-        self.open.push(SampledNode {
+        self.open.push(self.nodes.len() as u32);
+        self.nodes.push(SampledNode {
             id,
+            n_inside: 0,
             first: time,
             last: time,
-            start: time,
             end: time,
-            n_samples: self.n_samples,
+            folded: None,
             continuity: LcaQuality::Exact,
             has_recorded: false,
             is_recorded: false,
-            inside: Inside::Ordered(Vec::new()),
         });
         self.n_nodes += 1;
     }
 
     /// Closes what is open beyond the outermost `n_open`.
     fn close(&mut self, n_open: usize, time: Ticks) {
-        while n_open < self.open.len() {
-            let mut node = self.open.pop().expect("more are open");
-            node.last = self.last;
-            node.end = time;
-            node.n_samples = self.n_samples - node.n_samples;
-            let n_left = self.open.len();
-            let parent = self.open.last_mut().expect("the root stays open");
-            parent.has_recorded |= node.has_recorded;
-            if 1 < n_left {
-                parent.continuity = parent.continuity.max(node.continuity);
-            }
-            if let Inside::Ordered(children) = &mut parent.inside {
-                if children.is_empty() {
-                    // Most calls of samples have no other callee than this one.
-                    children.reserve_exact(1);
-                }
-                children.push(node);
+        while n_open < self.open.len()
+            && let Some(at) = self.open.pop()
+        {
+            let n_inside = self.nodes.len() as u32 - 1 - at;
+            let node = &mut self.nodes[at as usize];
+            (node.n_inside, node.last, node.end) = (n_inside, self.last, time);
+            let (has_recorded, continuity) = (node.has_recorded, node.continuity);
+            let Some(&caller) = self.open.last() else { return };
+            let caller = &mut self.nodes[caller as usize];
+            caller.has_recorded |= has_recorded;
+            if 1 < self.open.len() {
+                caller.continuity = caller.continuity.max(continuity);
             }
         }
     }
@@ -233,7 +238,8 @@ impl SampleTreeBuilder {
         let least = self.intervals.median().unwrap_or_default().0.max(1).saturating_mul(2);
         self.folded_below = Ticks(self.folded_below.0.max(least));
         loop {
-            self.n_nodes = self.open.iter_mut().map(|node| fold_short(node, self.folded_below)).sum();
+            self.fold_once();
+            self.n_nodes = self.nodes.iter().map(SampledNode::n_kept).sum();
             if self.n_nodes <= self.max_nodes / 2 {
                 return;
             }
@@ -245,41 +251,61 @@ impl SampleTreeBuilder {
             self.folded_below = Ticks(self.folded_below.0.saturating_mul(2));
         }
     }
-}
 
-/// Neighbouring children that are shorter than `limit` become one profile. Returns the number of nodes that are left.
-fn fold_short(node: &mut SampledNode, limit: Ticks) -> usize {
-    let Inside::Ordered(children) = &mut node.inside else { return node.n_nodes() };
-    let mut n_nodes = 1;
-    let mut kept: Vec<SampledNode> = Vec::new();
-    for mut child in std::mem::take(children) {
-        if limit <= child.duration() && child.id != StaticId::Folded {
-            n_nodes += fold_short(&mut child, limit);
-            kept.push(child);
-            continue;
-        }
-        match kept.last_mut() {
-            Some(SampledNode {
-                inside: Inside::Profile(before),
-                end,
-                last,
-                n_samples,
-                continuity,
-                has_recorded,
-                id,
-                ..
-            }) if *id == StaticId::Folded => {
-                *continuity = (*continuity).max(child.continuity);
-                *n_samples += child.n_samples;
-                *has_recorded |= child.has_recorded;
-                (*end, *last) = (child.end, child.last);
-                child.fold_into(before);
-            }
-            _ => kept.push(child.into_folded()),
+    /// Folds closed calls that are shorter than the limit.
+    fn fold_once(&mut self) {
+        let mut before = std::mem::take(&mut self.nodes);
+        let mut left = before.as_mut_slice();
+        let mut n_gone = 0;
+        for depth in 0..self.open.len() {
+            let (open, inside) = left.split_first_mut().expect("open nodes are in the tree");
+            let end = self.open.get(depth + 1).map_or(inside.len(), |&next| next as usize - 1 - n_gone);
+            n_gone += 1 + end;
+            let (closed, behind) = inside.split_at_mut(end);
+            self.open[depth] = self.nodes.len() as u32;
+            self.nodes.push(open.clone());
+            fold_short(closed, self.folded_below, &mut self.nodes);
+            left = behind;
         }
     }
-    let folded = kept.iter().filter(|child| child.id == StaticId::Folded);
-    n_nodes += folded.map(SampledNode::n_nodes).sum::<usize>();
-    *children = kept;
-    n_nodes
+}
+
+/// Moves neighbours to the end of `into`; those that are shorter than `limit` become one with a profile of them.
+fn fold_short(mut nodes: &mut [SampledNode], limit: Ticks, into: &mut Vec<SampledNode>) {
+    // The place of the neighbour before.
+    let mut before = None;
+    while let Some(next) = next_of(&mut nodes) {
+        let folded = before.and_then(|at: usize| into.get_mut(at)?.folded.as_mut().map(|_| at));
+        let node = &mut next[0];
+        if limit <= node.duration() && node.folded.is_none() {
+            let at = into.len();
+            into.push(node.clone());
+            fold_short(&mut next[1..], limit, into);
+            into[at].n_inside = (into.len() - 1 - at) as u32;
+            before = Some(at);
+        } else if let Some(at) = folded {
+            let with = &mut into[at];
+            with.continuity = with.continuity.max(node.continuity);
+            with.has_recorded |= node.has_recorded;
+            (with.end, with.last) = (node.end, node.last);
+            fold_into(next, with.folded.as_mut().expect("it is folded"));
+        } else {
+            before = Some(into.len());
+            let mut with = SampledNode { n_inside: 0, folded: node.folded.take(), ..*node };
+            if with.folded.is_none() {
+                let mut profile = Box::new(Node::no_instance(StaticId::Folded));
+                fold_into(next, &mut profile);
+                (with.id, with.folded) = (StaticId::Folded, Some(profile));
+            }
+            into.push(with);
+        }
+    }
+}
+
+/// Adds only the durations of a node and what is inside of it to a profile of folded calls.
+fn fold_into(nodes: &mut [SampledNode], folded: &mut Node) {
+    match nodes[0].folded.take() {
+        Some(profile) => folded.absorb(*profile),
+        None => folded.add_instance(None, |children| add_durations(nodes, children)),
+    }
 }

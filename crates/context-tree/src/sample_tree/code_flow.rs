@@ -3,7 +3,7 @@
 //! Law: children of a loop that its code does not explain stay unknown, so that each of them begins an iteration if it is
 //! known where it is called; if most are unknown, the code is not that of this loop, and the order of samples is used.
 
-use super::{Inside, SampledNode};
+use super::{SampledNode, neighbours};
 use crate::control_flow::{ControlFlow, ControlFlows};
 use crate::node::StaticId;
 use ouzel_model::{CodeFlow, Definitions, NOT_RUNNING, RegionId, RegionRole};
@@ -89,35 +89,30 @@ impl CodeFlows {
     }
 
     /// Whether loops of the code are in a tree, and calls right inside of the outermost of them have kept their order.
-    pub fn shows_loops(&self, root: &SampledNode) -> bool {
-        let mut pending = vec![root];
+    pub fn shows_loops(&self, mut nodes: &[SampledNode]) -> bool {
         let mut shows = false;
-        while let Some(node) = pending.pop() {
-            let Inside::Ordered(children) = &node.inside else { continue };
-            if !self.has(node.id) {
-                pending.extend(children);
-            } else if children.iter().any(|child| child.id == StaticId::Folded) {
-                return false;
-            } else {
-                shows = true;
+        while let Some((node, behind)) = nodes.split_first() {
+            nodes = behind;
+            if self.has(node.id) {
+                let (inside, behind) = nodes.split_at(node.n_inside as usize);
+                if neighbours(inside).any(|child| child[0].id == StaticId::Folded) {
+                    return false;
+                }
+                (shows, nodes) = (true, behind);
             }
         }
         shows
     }
 
     /// Replaces what was learned of the loops in a tree by what the code says.
-    pub fn replace(&self, root: &SampledNode, learned: &mut ControlFlows) {
+    pub fn replace(&self, nodes: &[SampledNode], learned: &mut ControlFlows) {
         if self.is_empty() {
             return;
         }
         let mut children: BTreeMap<StaticId, BTreeSet<StaticId>> = BTreeMap::new();
-        let mut pending = vec![root];
-        while let Some(node) = pending.pop() {
-            let Inside::Ordered(inner) = &node.inside else { continue };
-            if self.has(node.id) {
-                children.entry(node.id).or_default().extend(inner.iter().map(|child| child.id));
-            }
-            pending.extend(inner);
+        for (at, node) in nodes.iter().enumerate().filter(|(_, node)| self.has(node.id)) {
+            let inside = &nodes[at + 1..][..node.n_inside as usize];
+            children.entry(node.id).or_default().extend(neighbours(inside).map(|child| child[0].id));
         }
         for (id, children) in children {
             let flow = self.of(id).and_then(|flow| self.flow(flow, &children));

@@ -11,7 +11,7 @@
 //! Law: without one of these for each iteration, there may have been more.
 
 use super::code_flow::CodeFlows;
-use super::{Inside, SampledNode};
+use super::{SampledNode, neighbours};
 use crate::node::StaticId;
 use ouzel_model::Ticks;
 
@@ -39,20 +39,20 @@ impl Evidence<'_> {
 
     /// Whether this iteration of a loop is one, and none before or behind it can have left no mark.
     pub fn shows_all(&self, of_loop: StaticId, iteration: &[SampledNode]) -> bool {
-        let is_long = |child: &SampledNode| {
+        let calls = || neighbours(iteration).map(|call| &call[0]);
+        let is_long = |child: &&SampledNode| {
             let least = self.period.map(|period| period.0.saturating_mul(PERIODS_MIN));
             least.is_some_and(|least| least <= child.duration().0)
         };
         // What is folded has no order.
-        if iteration.iter().any(|child| child.id == StaticId::Folded) {
+        if calls().any(|child| child.id == StaticId::Folded) {
             return false;
         }
         if self.has_exact_instances {
-            return iteration.iter().any(is_long);
+            return calls().any(|child| is_long(&child));
         }
         let Some(code) = self.code else { return false };
-        let is_always = |child: &&SampledNode| code.is_always(of_loop, child.id);
-        let mut long = iteration.iter().filter(|child| is_long(child)).filter(is_always);
+        let mut long = calls().filter(is_long).filter(|child| code.is_always(of_loop, child.id));
         let two_are_long = long.next().is_some_and(|first| long.any(|other| other.id != first.id));
         two_are_long || is_marked(code, of_loop, iteration)
     }
@@ -61,12 +61,12 @@ impl Evidence<'_> {
 /// Whether there is one recorded call among these parts of a loop or function, or one in a function that is called once,
 /// that it cannot do without. Two calls of a function that look like one have two.
 fn is_marked(code: &CodeFlows, of: StaticId, parts: &[SampledNode]) -> bool {
-    let is_once = |part: &SampledNode| parts.iter().filter(|other| other.id == part.id).count() == 1;
-    parts.iter().filter(|part| part.has_recorded && code.is_always(of, part.id) && is_once(part)).any(
-        |part| match &part.inside {
-            _ if part.is_recorded => true,
-            Inside::Ordered(inside) if part.id.region().is_some() => is_marked(code, part.id, inside),
-            _ => false,
-        },
-    )
+    let is_once = |id: StaticId| neighbours(parts).filter(|other| other[0].id == id).count() == 1;
+    neighbours(parts).any(|nodes| {
+        let part = &nodes[0];
+        part.has_recorded
+            && code.is_always(of, part.id)
+            && is_once(part.id)
+            && (part.is_recorded || (part.id.region().is_some() && is_marked(code, part.id, &nodes[1..])))
+    })
 }

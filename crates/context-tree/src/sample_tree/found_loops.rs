@@ -6,7 +6,7 @@
 //! told apart from it: samples do not show enough of the order.
 //! Law: durations stay what they were, and a loop is not searched for where one is marked.
 
-use super::{Inside, SampledNode, is_loop};
+use super::{SampledNode, neighbours};
 use crate::node::StaticId;
 use crate::recognise::REPEATS_MIN;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,21 +15,52 @@ use std::ops::Range;
 /// How often what lies between calls that do not repeat is searched again: work is this times the number of calls.
 const SPLITS_MAX: u32 = 32;
 
-/// Puts loops between calls and what they call again and again. Inner calls are looked at first.
-pub(super) fn find_loops(node: &mut SampledNode) {
-    let Inside::Ordered(children) = &mut node.inside else { return };
-    children.iter_mut().for_each(find_loops);
-    if children.len() < REPEATS_MIN {
-        return;
-    }
-    let Some(key) = node.id.region().filter(|_| !is_loop(node.id)) else { return };
-    let ids: Vec<StaticId> = children.iter().map(|child| child.id).collect();
+/// Puts loops between calls and what they call again and again.
+pub(super) fn find_loops(nodes: &mut Vec<SampledNode>) {
     let mut found = Vec::new();
-    search(&ids, 0..ids.len(), SPLITS_MAX, &mut found);
-    for range in found.into_iter().rev() {
-        let inside: Vec<SampledNode> = children.drain(range.clone()).collect();
-        children.insert(range.start, looped(StaticId::FoundLoop { key, level: 0 }, inside));
+    let (mut ids, mut places, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
+    for (at, node) in nodes.iter().enumerate() {
+        let Some(key) = node.id.region() else { continue };
+        let inside = &nodes[at + 1..][..node.n_inside as usize];
+        if neighbours(inside).nth(REPEATS_MIN - 1).is_none() {
+            continue;
+        }
+        ids.clear();
+        places.clear();
+        let mut place = at + 1;
+        for child in neighbours(inside) {
+            ids.push(child[0].id);
+            places.push(place);
+            place += child.len();
+        }
+        places.push(place);
+        search(&ids, 0..ids.len(), SPLITS_MAX, &mut ranges);
+        let id = StaticId::FoundLoop { key, level: 0 };
+        found.extend(ranges.drain(..).map(|range| (places[range.start]..places[range.end], id)));
     }
+    if !found.is_empty() {
+        found.sort_unstable_by_key(|(places, _)| places.start);
+        *nodes = with_loops(std::mem::take(nodes), &found);
+    }
+}
+
+/// A tree with loops around the calls in these places, ascending.
+fn with_loops(nodes: Vec<SampledNode>, loops: &[(Range<usize>, StaticId)]) -> Vec<SampledNode> {
+    let n_before = |place: usize| loops.partition_point(|(places, _)| places.start < place);
+    let n_within = |places: Range<usize>| (n_before(places.end) - n_before(places.start)) as u32;
+    let looped = |(places, id): &(Range<usize>, StaticId)| {
+        let mut node = looped(*id, &nodes[places.clone()]);
+        node.n_inside += n_within(places.start + 1..places.end);
+        (places.start, node)
+    };
+    let mut looped = loops.iter().map(looped).collect::<Vec<_>>().into_iter().peekable();
+    let mut all = Vec::with_capacity(nodes.len() + loops.len());
+    for (at, mut node) in nodes.into_iter().enumerate() {
+        all.extend(looped.next_if(|&(start, _)| start == at).map(|(_, node)| node));
+        node.n_inside += n_within(at + 1..at + 1 + node.n_inside as usize);
+        all.push(node);
+    }
+    all
 }
 
 /// The ranges of loops among children, ascending.
@@ -87,20 +118,20 @@ fn overlapping(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     united
 }
 
-/// The loop of these children.
-fn looped(id: StaticId, children: Vec<SampledNode>) -> SampledNode {
-    let (first, last) = children.first().zip(children.last()).expect("a range of a loop is not empty");
+/// The loop of these neighbours.
+fn looped(id: StaticId, inside: &[SampledNode]) -> SampledNode {
+    let calls = || neighbours(inside).map(|call| &call[0]);
+    let last = calls().last().expect("a range of a loop is not empty");
     SampledNode {
         id,
-        first: first.first,
+        n_inside: inside.len() as u32,
+        first: inside[0].first,
         last: last.last,
-        start: first.start,
         end: last.end,
-        n_samples: children.iter().map(|child| child.n_samples).sum(),
-        continuity: children.iter().map(|child| child.continuity).max().unwrap_or_default(),
-        has_recorded: children.iter().any(|child| child.has_recorded),
+        folded: None,
+        continuity: calls().map(|call| call.continuity).max().unwrap_or_default(),
+        has_recorded: calls().any(|call| call.has_recorded),
         is_recorded: false,
-        inside: Inside::Ordered(children),
     }
 }
 

@@ -6,15 +6,15 @@
 use super::builder::{SamplePath, SampleTreeBuilder};
 use super::evidence::Evidence;
 use super::found_loops::find_loops;
-use super::iterations::{identify_loops, learn_flows};
+use super::iterations::learn_flows;
 use super::paths::{NO_FRAME, SampledPaths};
-use super::{Inside, LcaQuality, SampledIterations, SampledNode, SampledTree};
+use super::relative::{LoopRules, RelativeTree};
+use super::{LcaQuality, SampledTree};
 use crate::assemble::LoopRecord;
 use crate::control_flow::Acceptance;
 use crate::diff::Differ;
 use crate::merger::{Merger, Over};
-use crate::node::{LoopBody, LoopSource, Node, StaticId};
-use crate::rows::LoopRows;
+use crate::node::{LoopSource, Node, StaticId};
 use ouzel_engine::roomy;
 use ouzel_model::{EventChunk, EventKind, Level, Notice, NoticeCode, Notices, Ticks, popped};
 use std::sync::Arc;
@@ -52,6 +52,8 @@ pub(crate) enum SampleTiming {
 pub struct SampledLocation {
     /// The tree, in relative form.
     pub tree: Node,
+    /// From its start to its end, in ticks.
+    pub duration: f64,
     /// Loops that are not inside of others.
     pub loops: Vec<LoopRecord>,
     /// Time between samples: as the user says, else the median interval, of few samples what the trace says.
@@ -159,83 +161,34 @@ impl LocationSamples {
     /// many that the order of those right inside of an outermost loop is lost.
     pub fn finish(self) -> Option<SampledLocation> {
         let tree = match self.of_calls {
-            true => self.builder.finish_calls().filter(|tree| self.paths.code().shows_loops(&tree.root))?,
+            true => self.builder.finish_calls().filter(|tree| self.paths.code().shows_loops(&tree.nodes))?,
             false => self.builder.finish()?,
         };
-        let SampledTree { mut root, period, quality, n_inconsistent, n_too_deep, folded_below } = tree;
+        let SampledTree { mut nodes, n_samples, period, quality, n_inconsistent, n_too_deep, folded_below } =
+            tree;
         let period = match self.timing {
             _ if self.of_calls => self.paths.said_period().unwrap_or(Ticks(0)),
-            SampleTiming::Periodic => self.paths.period(period, root.n_samples),
+            SampleTiming::Periodic => self.paths.period(period, n_samples),
             SampleTiming::Exact => Ticks(0),
         };
-        find_loops(&mut root);
-        let mut flows = learn_flows([&root], LoopSource::LearnedSampled);
-        self.paths.code().replace(&root, &mut flows);
-        let known_by = |id| self.paths.known_by(id);
-        let evidence = Evidence {
-            code: Some(self.paths.code()),
-            period: Some(period).filter(|period| Ticks(0) < *period),
-            has_exact_instances: !self.of_calls && quality == LcaQuality::Exact,
-        };
-        identify_loops(&mut root, &flows, (Acceptance::sampled(period), &evidence), &known_by);
+        find_loops(&mut nodes);
+        let mut flows = learn_flows(&nodes, LoopSource::LearnedSampled);
+        self.paths.code().replace(&nodes, &mut flows);
         let differ = Differ::sampled(&flows, period.0 as f64);
-        let merger = Merger { differ, ..Merger::exact(&flows, Over::Iterations) };
-        let mut loops = Vec::new();
-        outermost_loops(&root, &mut Vec::new(), &mut loops);
-        let tree = root.into_node(&merger);
-        let mut records = loops.into_iter();
-        set_clusters(&tree, &mut records.as_mut_slice().iter_mut());
+        let rules = LoopRules {
+            flows: &flows,
+            acceptance: Acceptance::sampled(period),
+            evidence: &Evidence {
+                code: Some(self.paths.code()),
+                period: Some(period).filter(|period| Ticks(0) < *period),
+                has_exact_instances: !self.of_calls && quality == LcaQuality::Exact,
+            },
+            known_by: &|id| self.paths.known_by(id),
+            merger: &Merger { differ, ..Merger::exact(&flows, Over::Iterations) },
+        };
+        let RelativeTree { tree, duration, loops } = RelativeTree::new(nodes, rules);
         let n_folded = u64::from(Ticks(0) < folded_below);
         let doubts = SampleDoubts { n_inconsistent, n_too_deep, n_folded };
-        Some(SampledLocation { tree, loops: records.collect(), period, quality, doubts })
-    }
-}
-
-/// The loops with iterations that are in no other, in order of time.
-fn outermost_loops(node: &SampledNode, path: &mut Vec<StaticId>, records: &mut Vec<LoopRecord>) {
-    path.push(node.id);
-    match &node.inside {
-        Inside::Ordered(children) => children.iter().for_each(|child| outermost_loops(child, path, records)),
-        Inside::Iterations(inside) => {
-            let SampledIterations { accepted, n_rejected, is_estimate, source, cfg_source, .. } = &**inside;
-            let mut rows = LoopRows::default();
-            for iteration in accepted {
-                rows.push(iteration.end.0, iteration.duration().0);
-            }
-            if accepted.is_empty() && matches!(node.id, StaticId::FoundLoop { .. }) {
-                // That it is a loop was a guess, and there is nothing to show.
-                path.pop();
-                return;
-            }
-            // Without the root.
-            let path = path[1..].to_vec();
-            records.push(LoopRecord {
-                path,
-                source: *source,
-                cfg_source: *cfg_source,
-                n_clusters: 0,
-                accepted: rows.n,
-                rejected: *n_rejected,
-                is_estimate: *is_estimate,
-                rows,
-            });
-        }
-        Inside::Profile(_) => {}
-    }
-    path.pop();
-}
-
-/// Gives the records of [`outermost_loops`] the clusters of their iterations, walking the tree in the same order.
-fn set_clusters<'r>(node: &Node, records: &mut impl Iterator<Item = &'r mut LoopRecord>) {
-    let is_empty = |body: &LoopBody| body.map.n_accepted() == 0;
-    match node.as_loop() {
-        Some(body) if is_empty(body) && matches!(node.id, StaticId::FoundLoop { .. }) => {}
-        Some(body) => {
-            if let Some(record) = records.next() {
-                record.n_clusters = body.clusters.len() as u32;
-                record.rows.set_clusters(&body.map);
-            }
-        }
-        None => node.children().iter().for_each(|child| set_clusters(child, records)),
+        Some(SampledLocation { tree, duration, loops, period, quality, doubts })
     }
 }

@@ -5,11 +5,13 @@
 //! Published: clusters of 1, 15 and 496 of 512 processes.
 
 use super::builder::SampleTreeBuilder;
-use super::tests::{identify, sample_path};
+use super::tests::{relative, sample_path};
 use super::*;
-use crate::control_flow::{Acceptance, ControlFlow, ControlFlows};
+use crate::cluster::cluster;
+use crate::control_flow::{ControlFlow, ControlFlows};
 use crate::diff::Differ;
-use crate::merger::Over;
+use crate::merger::{Merger, Over};
+use crate::node::LoopSource;
 use ouzel_model::{Lca, RegionId};
 use std::collections::BTreeMap;
 
@@ -120,10 +122,9 @@ fn clusters(n_ranks: usize) -> Vec<Vec<usize>> {
     let differ = Differ::sampled(&flows, PERIOD as f64);
     let merger = |over| Merger { differ, over, ..Merger::exact(&flows, over) };
     let trees = simulated(n_ranks).into_iter().enumerate().map(|(rank, calls)| {
-        let mut tree = sampled(&calls, (rank as u64 * 37) % PERIOD);
+        let tree = sampled(&calls, (rank as u64 * 37) % PERIOD);
         assert_eq!((tree.period, tree.quality), (Ticks(PERIOD), LcaQuality::Exact));
-        identify(&mut tree.root, &flows, Acceptance::sampled(tree.period));
-        tree.root.into_node(&merger(Over::Iterations))
+        relative(tree, &flows, &merger(Over::Iterations))
     });
     cluster(trees.collect(), &merger(Over::Locations))
         .into_iter()

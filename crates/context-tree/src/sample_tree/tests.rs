@@ -2,12 +2,13 @@
 
 use super::builder::{MAX_DEPTH, SamplePath, SampleTreeBuilder};
 use super::evidence::Evidence;
-use super::iterations::{identify_loops, learn_flows};
+use super::iterations::{learn_flows, verdict};
+use super::relative::{LoopRules, RelativeTree};
 use super::*;
 use crate::align::LookAhead;
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, decide};
-use crate::merger::Over;
-use crate::node::Body;
+use crate::merger::{Merger, Over};
+use crate::node::{Body, LoopSource};
 use ouzel_model::{Lca, RegionId};
 use ouzel_testkit::{Rng, golden};
 use serde_json::{Value, json};
@@ -63,34 +64,43 @@ impl Names {
         value
     }
 
-    /// The tree as the stored values have it.
-    fn tree(&self, node: &SampledNode) -> Value {
-        let (mut value, children): (Value, Vec<Value>) = match &node.inside {
-            Inside::Profile(profile) => return self.profile(profile),
-            Inside::Ordered(children) => {
-                let value = json!({ "first": node.first.0, "last": node.last.0, "id": self.name(node.id) });
-                (value, children.iter().map(|child| self.tree(child)).collect())
-            }
-            Inside::Iterations(inside) => {
-                let SampledIterations { accepted, profiles, .. } = &**inside;
-                let iteration = |(i, node): (usize, &SampledNode)| {
-                    let mut value = self.tree(node);
-                    value["id"] = json!(format!("iter#{i}"));
-                    let fields = value.as_object_mut().unwrap();
-                    fields.remove("first");
-                    fields.remove("last");
-                    fields.extend([
-                        ("start".to_owned(), json!(node.start.0)),
-                        ("end".to_owned(), json!(node.end.0)),
-                    ]);
-                    value
+    /// The tree of a node as the stored values have it; loops with iterations if `cut` says what these are.
+    fn tree(&self, nodes: &[SampledNode], cut: Option<(&ControlFlows, Acceptance)>) -> Value {
+        let node = &nodes[0];
+        let of_all = |nodes: &[SampledNode]| neighbours(nodes).map(|nodes| self.tree(nodes, cut)).collect();
+        let mut children: Vec<Value> = Vec::new();
+        match cut.and_then(|(flows, acceptance)| Some((flows.0.get(&node.id)?, acceptance))) {
+            None => children = of_all(&nodes[1..]),
+            Some((flow, acceptance)) => {
+                let profile_of_one = |nodes: &[SampledNode]| {
+                    let mut profile = Node::no_instance(nodes[0].id);
+                    add_instance(&mut nodes.to_vec(), &mut profile);
+                    profile
                 };
-                let value = json!({ "first": node.first.0, "last": node.last.0, "id": self.name(node.id) });
-                let iterations = accepted.iter().enumerate().map(iteration);
-                (value, iterations.chain(profiles.iter().map(|profile| self.profile(profile))).collect())
+                let Some(verdict) = verdict(nodes, flow, acceptance) else {
+                    return self.profile(&profile_of_one(nodes));
+                };
+                let calls: Vec<&[SampledNode]> = neighbours(&nodes[1..]).collect();
+                let mut profiles = Vec::new();
+                for iteration in verdict.iterations {
+                    let calls = &calls[iteration.children];
+                    if iteration.is_accepted {
+                        let (start, end) = (calls[0][0].first.0, calls[calls.len() - 1][0].end.0);
+                        let inside = of_all(&calls.concat());
+                        let id = format!("iter#{}", children.len());
+                        children.push(json!({
+                            "id": id, "kind": "iter", "start": start, "end": end, "children": inside,
+                        }));
+                    } else {
+                        calls.iter().for_each(|nodes| add_profile(&mut profiles, profile_of_one(nodes)));
+                    }
+                }
+                children.extend(profiles.iter().map(|profile| self.profile(profile)));
             }
-        };
-        value["kind"] = json!(Names::kind(node.id));
+        }
+        let (first, last) = (node.first.0, node.last.0);
+        let mut value =
+            json!({ "first": first, "last": last, "id": self.name(node.id), "kind": Names::kind(node.id) });
         if !children.is_empty() {
             value["children"] = children.into();
         }
@@ -98,16 +108,17 @@ impl Names {
     }
 
     /// What becomes of each instance of a loop, in the order of their ends, inner before outer.
-    fn reports(&self, node: &SampledNode, flows: &ControlFlows, acceptance: Acceptance) -> Vec<Value> {
-        let Inside::Ordered(children) = &node.inside else { return Vec::new() };
+    fn reports(&self, nodes: &[SampledNode], flows: &ControlFlows, acceptance: Acceptance) -> Vec<Value> {
+        let node = &nodes[0];
+        let inside = neighbours(&nodes[1..]);
         let mut reports: Vec<Value> =
-            children.iter().flat_map(|child| self.reports(child, flows, acceptance)).collect();
+            inside.clone().flat_map(|nodes| self.reports(nodes, flows, acceptance)).collect();
         if let Some(flow) = flows.0.get(&node.id) {
-            let tags = flow.tag(children.iter().map(|child| child.id)).tags;
-            let durations: Vec<Ticks> = children.iter().map(SampledNode::duration).collect();
+            let tags = flow.tag(inside.clone().map(|child| child[0].id)).tags;
+            let durations: Vec<Ticks> = inside.map(|child| child[0].duration()).collect();
             let verdict = decide(&tags, &durations, &|_| false, node.duration(), acceptance);
             reports.push(json!({
-                "loop": self.name(node.id), "start": node.start.0, "end": node.end.0, "tags": tags,
+                "loop": self.name(node.id), "start": node.first.0, "end": node.end.0, "tags": tags,
                 "accepted": verdict.n_accepted, "rejected": verdict.n_rejected,
                 "rejected_dur": verdict.rejected.0, "became_profile": verdict.becomes_profile,
             }));
@@ -116,9 +127,18 @@ impl Names {
     }
 }
 
-/// Gives the loops of a tree their iterations.
-pub(super) fn identify(root: &mut SampledNode, flows: &ControlFlows, acceptance: Acceptance) {
-    identify_loops(root, flows, (acceptance, &Evidence::none()), &|_| LoopSource::Marked);
+/// The tree with iterations, in relative form.
+pub(super) fn relative(tree: SampledTree, flows: &ControlFlows, merger: &Merger<'_>) -> Node {
+    let rules = LoopRules {
+        flows,
+        acceptance: Acceptance::sampled(tree.period),
+        evidence: &Evidence::none(),
+        known_by: &|_| LoopSource::Marked,
+        merger,
+    };
+    let RelativeTree { tree, duration, .. } = RelativeTree::new(tree.nodes, rules);
+    assert!((tree.duration() - duration).abs() < 1e-6);
+    tree
 }
 
 /// Samples as `(time, path, what stayed)`.
@@ -193,12 +213,12 @@ fn successors(names: &mut Names, flow: &ControlFlow) -> Value {
 fn the_tree_of_figure_4_comes_out() {
     let Fig2 { names, golden, samples, .. } = fig2();
     let tree = built(&samples);
-    assert_eq!(names.tree(&tree.root), golden["expected"]["tree"]);
+    assert_eq!(names.tree(&tree.nodes, None), golden["expected"]["tree"]);
     assert_eq!((tree.period, tree.quality, tree.n_inconsistent), (Ticks(10), LcaQuality::Exact, 0));
-    assert_eq!((tree.root.start, tree.root.end, tree.root.n_samples), (Ticks(10), Ticks(90), 8));
+    assert_eq!((tree.nodes[0].first, tree.nodes[0].end, tree.n_samples), (Ticks(10), Ticks(90), 8));
     let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
     let tree = built(&without);
-    assert_eq!(names.tree(&tree.root), golden["expected"]["tree_without_lca"]);
+    assert_eq!(names.tree(&tree.nodes, None), golden["expected"]["tree_without_lca"]);
     assert_eq!(tree.quality, LcaQuality::Inferred);
 }
 
@@ -213,16 +233,15 @@ fn the_iterations_of_figure_6_come_out() {
     for (acceptance, tree, report) in
         [(all, "tree_accept_1_1", "report_accept_1_1"), (defaults, "tree_defaults", "report_defaults")]
     {
-        let mut built = built(&samples);
-        let reports = names.reports(&built.root, &flows, acceptance);
-        identify(&mut built.root, &flows, acceptance);
-        assert_eq!(names.tree(&built.root), expected[tree]);
+        let built = built(&samples);
+        let reports = names.reports(&built.nodes, &flows, acceptance);
+        assert_eq!(names.tree(&built.nodes, Some((&flows, acceptance))), expected[tree]);
         assert_eq!(json!(reports), expected[report]);
         assert_eq!(reports[0]["tags"], expected["tags"]);
     }
     assert_eq!(golden["published"]["iterations"], 3);
     let tree = built(&samples);
-    let learned = learn_flows([&tree.root], LoopSource::LearnedSampled);
+    let learned = learn_flows(&tree.nodes, LoopSource::LearnedSampled);
     // The stored order knows no lines: B and C are in no iteration together.
     let mut by_line = expected["learned_successors"].clone();
     by_line["B@8"] = json!(["C@9"]);
@@ -236,7 +255,7 @@ fn without_what_stayed_an_iteration_is_lost() {
     let without: Vec<_> = samples.into_iter().map(|(time, path, _)| (time, path, Lca::Unknown)).collect();
     let tree = built(&without);
     let accepts_all = Acceptance { n_children: 1, duration: Ticks(0) };
-    assert_eq!(names.reports(&tree.root, &flows, accepts_all)[0]["accepted"], 2);
+    assert_eq!(names.reports(&tree.nodes, &flows, accepts_all)[0]["accepted"], 2);
 }
 
 fn call(region: u32) -> StaticId {
@@ -249,17 +268,9 @@ fn looped(line: u32) -> StaticId {
 
 /// Instances of `id` below the outermost frame, as `first-last` with what they rest on.
 fn instances(samples: &[(u64, Vec<StaticId>, Lca)], id: StaticId) -> Vec<(u64, u64, LcaQuality)> {
-    let tree = built(samples);
-    let mut pending = vec![&tree.root];
-    let mut found = Vec::new();
-    while let Some(node) = pending.pop() {
-        if node.id == id {
-            found.push((node.first.0, node.last.0, node.continuity));
-        }
-        if let Inside::Ordered(children) = &node.inside {
-            pending.extend(children);
-        }
-    }
+    let nodes = built(samples).nodes;
+    let found = nodes.iter().filter(|node| node.id == id);
+    let mut found: Vec<_> = found.map(|node| (node.first.0, node.last.0, node.continuity)).collect();
     found.sort_unstable();
     found
 }
@@ -299,10 +310,10 @@ fn recursion_and_deep_stacks_are_paths_like_others() {
         (40, deep, Lca::Exact(7)),
     ];
     let tree = built(&samples);
-    assert_eq!(tree.root.n_nodes(), 1 + 7 + 2 * (192 - 7));
+    assert_eq!(tree.nodes.len(), 1 + 7 + 2 * (192 - 7));
     assert_eq!((tree.n_too_deep, tree.n_inconsistent), (2, 0));
-    assert_eq!(tree.root.end, Ticks(50), "the median of 10 and 20 is the lower");
-    let node = tree.root.into_node(&Merger::exact(&LookAhead, Over::Iterations));
+    assert_eq!(tree.nodes[0].end, Ticks(50), "the median of 10 and 20 is the lower");
+    let node = relative(tree, &ControlFlows::default(), &Merger::exact(&LookAhead, Over::Iterations));
     assert!((node.duration() - 40.0).abs() < 1e-9);
 }
 
@@ -319,23 +330,31 @@ fn durations_sum_to_the_time_sampled() {
             samples.push((time, path, lca[rng.below(3) as usize]));
             time += 5 + rng.below(20);
         }
-        let mut tree = built(&samples);
-        let expected = tree.root.duration().0 as f64;
-        check_node(&tree.root);
-        let flows = learn_flows([&tree.root], LoopSource::LearnedSampled);
-        identify(&mut tree.root, &flows, Acceptance::sampled(tree.period));
-        let node = tree.root.clone().into_node(&Merger::exact(&LookAhead, Over::Iterations));
+        let tree = built(&samples);
+        let expected = tree.nodes[0].duration().0 as f64;
+        check(&tree.nodes);
+        let flows = learn_flows(&tree.nodes, LoopSource::LearnedSampled);
+        let mut profile = Vec::new();
+        let sum = add_durations(&mut tree.nodes.clone(), &mut profile);
+        assert!((sum - expected).abs() < 1e-6 && (profile[0].duration() - expected).abs() < 1e-6);
+        let node = relative(tree, &flows, &Merger::exact(&LookAhead, Over::Iterations));
         assert!((node.duration() - expected).abs() < 1e-6, "{} {expected}", node.duration());
-        assert!((tree.root.into_profile().duration() - expected).abs() < 1e-6);
+        let of_node = node.into_profile();
+        assert!((of_node.duration() - expected).abs() < 1e-6);
     }
 }
 
-fn check_node(node: &SampledNode) {
-    assert!(node.first == node.start && node.first <= node.last && node.last < node.end, "{node:?}");
-    let Inside::Ordered(children) = &node.inside else { return };
-    assert!(children.windows(2).all(|pair| pair[0].end <= pair[1].start), "siblings do not overlap");
-    assert!(children.iter().map(|child| child.n_samples).sum::<u64>() <= node.n_samples);
-    children.iter().for_each(check_node);
+/// Checks a node and what is inside of it.
+fn check(nodes: &[SampledNode]) {
+    let node = &nodes[0];
+    assert_eq!(nodes.len(), 1 + node.n_inside as usize);
+    assert!(node.first <= node.last && node.last < node.end, "{node:?}");
+    let mut at = node.first;
+    for inside in neighbours(&nodes[1..]) {
+        assert!(at <= inside[0].first && inside[0].end <= node.end, "neighbours do not overlap");
+        at = inside[0].end;
+        check(inside);
+    }
 }
 
 #[test]
@@ -351,9 +370,13 @@ fn a_tree_too_large_folds_its_shortest_calls() {
         builder.push(Ticks(i * 10), sample_path(&mut before, path), lca);
     }
     let tree = builder.finish().unwrap();
-    assert!(tree.root.n_nodes() <= 120 && Ticks(20) <= tree.folded_below, "{}", tree.root.n_nodes());
-    assert_eq!(tree.root.duration(), Ticks(100_000));
-    check_node(&tree.root);
-    let profile = tree.root.into_profile();
-    assert!((profile.duration() - 100_000.0).abs() < 1e-6);
+    let n_nodes: usize = tree.nodes.iter().map(SampledNode::n_kept).sum();
+    assert!(n_nodes <= 120 && Ticks(20) <= tree.folded_below, "{n_nodes}");
+    assert_eq!(tree.nodes[0].duration(), Ticks(100_000));
+    check(&tree.nodes);
+    let mut profile = Vec::new();
+    add_durations(&mut tree.nodes.clone(), &mut profile);
+    assert!((profile[0].duration() - 100_000.0).abs() < 1e-6);
+    let node = relative(tree, &ControlFlows::default(), &Merger::exact(&LookAhead, Over::Iterations));
+    assert!((node.duration() - 100_000.0).abs() < 1e-6);
 }
