@@ -37,12 +37,24 @@ struct OpenToken {
     has_anchor: bool,
 }
 
-/// What blocks and other children are compared by.
+/// What blocks and other children are compared by, as one number: their token, and the part of an iteration that the last
+/// synchronisation in them ends; 0 without a synchronisation or without parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ChildKey {
-    token: Token,
-    /// The part of an iteration that the last synchronisation in it ends; 0 without a synchronisation or without parts.
-    part: u32,
+struct ChildKey(u64);
+
+impl ChildKey {
+    #[inline]
+    fn new(token: Token, part: u32) -> Self {
+        ChildKey(u64::from(part) << 32 | u64::from(token))
+    }
+
+    fn token(self) -> Token {
+        self.0 as u32
+    }
+
+    fn part(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 /// What a token represents.
@@ -89,7 +101,7 @@ impl LoopIds {
 
     /// The token of a loop over children of these tokens.
     fn token(&mut self, body: &[ChildKey]) -> ChildKey {
-        let (key, level) = loop_key(body.iter().map(|child| self.id(child.token)));
+        let (key, level) = loop_key(body.iter().map(|child| self.id(child.token())));
         let id = StaticId::FoundLoop { key, level };
         let next = LOOPS + self.ids.len() as Token;
         let token = *self.tokens.entry(id).or_insert(next);
@@ -97,7 +109,7 @@ impl LoopIds {
             self.ids.push(id);
         }
         // Like a block, a loop is of the part that its iterations begin with.
-        ChildKey { token, part: body.first().map_or(0, |child| child.part) }
+        ChildKey::new(token, body.first().map_or(0, |child| child.part()))
     }
 }
 
@@ -173,7 +185,7 @@ impl Builder {
     #[inline]
     fn child(&mut self, child: OpenToken) {
         let OpenToken { key, start, has_anchor, .. } = child;
-        let key = ChildKey { token: key, part: if has_anchor { self.part } else { 0 } };
+        let key = ChildKey::new(key, if has_anchor { self.part } else { 0 });
         let caller = self.open.len() - 1;
         let scope = self.open[caller].scope;
         let Builder { recogniser, loop_ids, .. } = self;
@@ -240,12 +252,12 @@ impl Builder {
         let found = self.recogniser.found(index);
         let is_new = found.slot.is_none();
         // What stays in the array is recognised again, without parts.
-        let has_parts = found.body.iter().any(|child| child.part != 0);
+        let has_parts = found.body.iter().any(|child| child.part() != 0);
         if is_new && found.starts.len() < TAKEN_FROM && !has_parts {
             return behind;
         }
         let mut starts = std::mem::take(&mut found.starts);
-        let (key, is_anchored, first_key) = (found.key.token, found.is_anchored, found.body[0].token);
+        let (key, is_anchored, first_key) = (found.key.token(), found.is_anchored, found.body[0].token());
         if is_new {
             found.slot = Some(self.growing.len() as u32);
             self.growing.push(Some(Box::new(Iterations::new(key))));

@@ -25,18 +25,16 @@ pub struct Mark {
     pub aux: u32,
 }
 
-/// An element of the sequence: a child, a block or a loop.
+/// A loop as an element of the sequence.
 #[derive(Debug, Clone, Copy)]
-struct SequenceItem<K> {
-    key: K,
-    start: Mark,
-    /// Index of the loop; `NONE` for a child or block.
+struct LoopItem {
+    /// Its place in the sequence.
+    at: u32,
+    /// Index of the loop.
     found: u32,
-    /// A loop that has grown since it was examined as an element itself.
+    /// Whether it has grown since it was examined as an element itself.
     unchecked: bool,
 }
-
-const NONE: u32 = u32::MAX;
 
 /// A loop whose iterations are being found.
 #[derive(Debug)]
@@ -76,14 +74,26 @@ pub struct SequenceScope {
 /// Finds loops in the sequences of calls that are open inside of each other.
 #[derive(Debug)]
 pub struct Recogniser<K> {
-    items: Vec<SequenceItem<K>>,
+    /// The elements of the sequences: children, blocks and loops. Keys are in a list of their own, as they are what is
+    /// searched.
+    keys: Vec<K>,
+    /// For each element where it starts.
+    starts: Vec<Mark>,
+    /// The elements that are loops, in order.
+    loops: Vec<LoopItem>,
     found: Vec<GrowingLoop<K>>,
     free: Vec<u32>,
 }
 
 impl<K> Default for Recogniser<K> {
     fn default() -> Self {
-        Recogniser { items: Vec::new(), found: Vec::new(), free: Vec::new() }
+        Recogniser {
+            keys: Vec::new(),
+            starts: Vec::new(),
+            loops: Vec::new(),
+            found: Vec::new(),
+            free: Vec::new(),
+        }
     }
 }
 
@@ -91,7 +101,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     /// The scope of a call that is entered.
     #[inline]
     pub fn open(&self) -> SequenceScope {
-        let base = self.items.len() as u32;
+        let base = self.keys.len() as u32;
         SequenceScope { base, stretch: base }
     }
 
@@ -103,7 +113,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     /// Whether nothing was observed in the innermost scope.
     #[inline]
     pub fn is_empty(&self, scope: SequenceScope) -> bool {
-        self.items.len() == scope.base as usize
+        self.keys.len() == scope.base as usize
     }
 
     /// Call this before a child is passed on: a loop at the end of the stretch that `key` does not continue may end
@@ -116,7 +126,7 @@ impl<K: Copy + Eq> Recogniser<K> {
         end: Mark,
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
-        if scope.stretch as usize == self.items.len() {
+        if scope.stretch as usize == self.keys.len() {
             return None;
         }
         self.settle(scope.stretch as usize, key, end, loop_key)
@@ -135,14 +145,14 @@ impl<K: Copy + Eq> Recogniser<K> {
         }
         // The last block ends where the stretch begins.
         let stretch = scope.stretch as usize;
-        let first = self.items.get(stretch).map(|first| first.start);
+        let first = self.starts.get(stretch).copied();
         self.truncate(stretch);
         self.settle(scope.base as usize, key, first.unwrap_or(end), loop_key)
     }
 
     /// Where the stretch begins, if anything is in it.
     pub(crate) fn stretch_start(&self, scope: SequenceScope) -> Option<Mark> {
-        self.items.get(scope.stretch as usize).map(|first| first.start)
+        self.starts.get(scope.stretch as usize).copied()
     }
 
     /// A child without an anchor is complete, from `start` to `end`.
@@ -170,7 +180,7 @@ impl<K: Copy + Eq> Recogniser<K> {
         if let Some(Grown { found, is_new: true, .. }) = grown {
             self.found[found as usize].is_anchored = true;
         }
-        scope.stretch = self.items.len() as u32;
+        scope.stretch = self.keys.len() as u32;
         grown
     }
 
@@ -190,8 +200,14 @@ impl<K: Copy + Eq> Recogniser<K> {
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
         let low = low as usize;
-        self.items.push(SequenceItem { key, start, found: NONE, unchecked: false });
-        if low + 1 < self.items.len() { self.check(low, end, loop_key) } else { None }
+        self.push(key, start);
+        if low + 1 < self.keys.len() { self.check(low, end, loop_key) } else { None }
+    }
+
+    #[inline]
+    fn push(&mut self, key: K, start: Mark) {
+        self.keys.push(key);
+        self.starts.push(start);
     }
 
     fn settle(
@@ -201,7 +217,8 @@ impl<K: Copy + Eq> Recogniser<K> {
         end: Mark,
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
-        let last = self.items.get_mut(low..)?.last_mut()?;
+        let n = self.keys.len() as u32;
+        let last = self.loops.last_mut().filter(|last| low < n as usize && last.at + 1 == n)?;
         // Elements that begin like an iteration may be the next one.
         if !last.unchecked || key.is_some_and(|key| self.found[last.found as usize].body[0] == key) {
             return None;
@@ -212,33 +229,38 @@ impl<K: Copy + Eq> Recogniser<K> {
 
     /// Whether the last elements are an iteration of the loop before them, or a body that comes for the third time.
     fn check(&mut self, low: usize, end: Mark, mut loop_key: impl FnMut(&[K]) -> K) -> Option<Grown> {
-        let items = &self.items[low..];
-        let n = items.len();
-        let last = items[n - 1].key;
-        for p in 1..=BODY_MAX.min(n - 1) {
-            let before = &items[n - 1 - p];
-            if before.found != NONE {
-                let body = &self.found[before.found as usize].body;
-                let is_next =
-                    body.len() == p && body.iter().zip(&items[n - p..]).all(|(&key, item)| key == item.key);
-                if is_next {
-                    let (found, start) = (before.found, items[n - p].start);
+        let keys = &self.keys[low..];
+        let n = keys.len();
+        let (&last, before) = keys.split_last().expect("an element was added");
+        let most = BODY_MAX.min(n - 1);
+        let near = &before[n - 1 - most..];
+        // How many elements follow each loop of this level.
+        let loops = self.loops.iter().enumerate().rev().take_while(|(_, it)| low <= it.at as usize);
+        let mut loops = loops.map(|(i, it)| (i, low + n - 1 - it.at as usize)).peekable();
+        let mut n_seen = 0;
+        loop {
+            let equal = near[..most - n_seen].iter().rposition(|&key| key == last).map(|i| most - i);
+            while let Some((i, p)) = loops.next_if(|&(_, p)| p <= equal.unwrap_or(most)) {
+                let LoopItem { found, .. } = self.loops[i];
+                if 0 < p && self.found[found as usize].body == keys[n - p..] {
+                    let start = self.starts[low + n - p];
                     self.truncate(low + n - p);
-                    self.items[low + n - p - 1].unchecked = true;
+                    self.loops[i].unchecked = true;
                     self.found[found as usize].starts.push(start);
                     return Some(Grown { found, end, is_new: false });
                 }
             }
-            if before.key == last && REPEATS_MIN * p <= n {
-                let all = &items[n - REPEATS_MIN * p..];
-                if all.iter().zip(&all[p..]).all(|(a, b)| a.key == b.key) {
-                    let body: Vec<K> = all[..p].iter().map(|item| item.key).collect();
-                    let starts = (0..REPEATS_MIN).map(|i| all[i * p].start).collect();
-                    return Some(self.form(low + n - REPEATS_MIN * p, body, starts, end, &mut loop_key));
+            let p = equal?;
+            if REPEATS_MIN * p <= n {
+                let all = &keys[n - REPEATS_MIN * p..];
+                if all.iter().zip(&all[p..]).all(|(a, b)| a == b) {
+                    let (body, first) = (all[..p].to_vec(), low + n - REPEATS_MIN * p);
+                    let starts = (0..REPEATS_MIN).map(|i| self.starts[first + i * p]).collect();
+                    return Some(self.form(first, body, starts, end, &mut loop_key));
                 }
             }
+            n_seen = p;
         }
-        None
     }
 
     fn form(
@@ -262,17 +284,18 @@ impl<K: Copy + Eq> Recogniser<K> {
                 self.found.len() as u32 - 1
             }
         };
-        self.items.push(SequenceItem { key, start, found, unchecked: true });
+        self.loops.push(LoopItem { at: first as u32, found, unchecked: true });
+        self.push(key, start);
         Grown { found, end, is_new: true }
     }
 
     /// Forgets the elements from `first` on, and the loops among them.
     #[inline]
     fn truncate(&mut self, first: usize) {
-        for item in self.items.drain(first.min(self.items.len())..) {
-            if item.found != NONE {
-                self.free.push(item.found);
-            }
+        self.keys.truncate(first);
+        self.starts.truncate(first);
+        while let Some(gone) = self.loops.pop_if(|it| first <= it.at as usize) {
+            self.free.push(gone.found);
         }
     }
 }
