@@ -37,14 +37,23 @@ impl ByteBlock {
         (!(self.is(b' ') | self.is(b'\n') | self.is(b'\r') | self.is(b'\t'))).to_bitmask()
     }
 
+    /// Which bytes may come before a key: commas, spaces and line feeds.
+    #[inline]
+    pub fn leads(self) -> u32 {
+        (self.is(b',') | self.is(b' ') | self.is(b'\n')).to_bitmask()
+    }
+
     /// Which bytes cannot be part of a number or a word.
     #[inline]
     pub(crate) fn not_bare(self) -> u32 {
-        let is_among =
-            |bytes: u8x16, first: u8, n: u8| (bytes - u8x16::splat(first)).simd_lt(u8x16::splat(n));
-        let letters = is_among(self.0 | u8x16::splat(0x20), b'a', 26);
-        let signs = self.is(b'-') | self.is(b'+') | self.is(b'.');
-        (!(letters | is_among(self.0, b'0', 10) | signs)).to_bitmask()
+        let is_among = |bytes: u8x16, first: u8, last: u8| {
+            (bytes - u8x16::splat(first)).saturating_sub(u8x16::splat(last - first)).simd_eq(u8x16::splat(0))
+        };
+        let letters = is_among(self.0 | u8x16::splat(0x20), b'a', b'z');
+        // From `+` to `9` there are two that are in no number.
+        let others = self.is(b',') | self.is(b'/');
+        let digits_and_signs = is_among(self.0, b'+', b'9') & !others;
+        (!(letters | digits_and_signs)).to_bitmask()
     }
 }
 
@@ -77,6 +86,7 @@ mod tests {
                 assert_eq!(block.brackets(), wanted(|b| b"[]{}Yy_\x7f".contains(&b)), "{text:?}");
                 assert_eq!(block.dark(), wanted(|b| !b" \n\r\t".contains(&b)), "{text:?}");
                 let is_bare = |b: u8| b.is_ascii_alphanumeric() || b"-+.".contains(&b);
+                assert_eq!(block.leads(), wanted(|b| b", \n".contains(&b)), "{text:?}");
                 assert_eq!(block.not_bare(), 0xffff & !wanted(is_bare), "{text:?}");
             }
         }

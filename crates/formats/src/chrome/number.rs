@@ -47,6 +47,13 @@ pub(super) fn ns_from_us(text: &[u8]) -> Option<Nanos> {
 fn leading_digits(text: &[u8]) -> (i64, usize) {
     let mut value = 0_i64;
     let mut n = 0;
+    while n < 16
+        && let Some(eight) = text[n..].first_chunk()
+        && let Some(next) = eight_digits(u64::from_le_bytes(*eight))
+    {
+        value = value * 100_000_000 + next;
+        n += 8;
+    }
     while n < 18
         && let Some(&byte) = text.get(n)
         && byte.is_ascii_digit()
@@ -55,6 +62,22 @@ fn leading_digits(text: &[u8]) -> (i64, usize) {
         n += 1;
     }
     (value, n)
+}
+
+/// The value of eight digits, the first of which is in the lowest byte; `None` if one of the bytes is no digit.
+#[inline]
+fn eight_digits(bytes: u64) -> Option<i64> {
+    // A digit is 0x30 to 0x39: its upper half is 3, and stays so if 6 is added.
+    let halves = bytes & 0xf0f0_f0f0_f0f0_f0f0;
+    let moved = bytes.wrapping_add(0x0606_0606_0606_0606) & 0xf0f0_f0f0_f0f0_f0f0;
+    if (halves | moved >> 4) != 0x3333_3333_3333_3333 {
+        return None;
+    }
+    // Neighbours become numbers of two digits, then of four, then of eight.
+    let two = (bytes & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(10 << 8 | 1) >> 8;
+    let four = (two & 0x00ff_00ff_00ff_00ff).wrapping_mul(100 << 16 | 1) >> 16;
+    let eight = (four & 0x0000_ffff_0000_ffff).wrapping_mul(10_000 << 32 | 1) >> 32;
+    i64::try_from(eight).ok()
 }
 
 /// With an exponent, or with more digits than fit: digits and point are moved, still exactly.
@@ -145,6 +168,24 @@ mod tests {
         for (text, wanted) in cases {
             let found = ns_from_us(text.as_bytes()).map(|found| (found.ns, found.is_rounded));
             assert_eq!(found, wanted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn digits_are_read_in_any_number_with_any_byte_behind() {
+        let digits = |n: usize| (0..=20).filter(move |&from| n <= 20 - from).map(move |from| (from, n));
+        for (from, n) in (0..=20).flat_map(digits) {
+            let text = &b"98765432100000000007"[from..from + n];
+            let most = n.min(18);
+            let wanted = std::str::from_utf8(&text[..most]).unwrap().parse().unwrap_or(0);
+            assert_eq!(leading_digits(text), (wanted, most));
+            for behind in (0..=255_u8).filter(|byte| !byte.is_ascii_digit()) {
+                assert_eq!(
+                    leading_digits(&[text, &[behind; 9]].concat()),
+                    (wanted, most),
+                    "{text:?} {behind}"
+                );
+            }
         }
     }
 

@@ -170,6 +170,12 @@ impl<'a> JsonCursor<'a> {
         if self.peek()? != b'"' {
             return Err(TokenStop::Bad("a string is expected"));
         }
+        self.text_here()
+    }
+
+    /// The string whose quote is at the position.
+    #[inline]
+    fn text_here(&mut self) -> Result<Text<'a>, TokenStop> {
         let start = self.at + 1;
         let mut at = start;
         let mut escapes = Escapes::None;
@@ -239,7 +245,7 @@ impl<'a> JsonCursor<'a> {
     #[inline]
     pub fn value(&mut self) -> Result<JsonValue<'a>, TokenStop> {
         match self.peek()? {
-            b'"' => Ok(JsonValue::of_text(self.text()?)),
+            b'"' => Ok(JsonValue::of_text(self.text_here()?)),
             b'{' | b'[' => Ok(JsonValue { kind: ValueKind::Nested, written: self.nested()? }),
             _ => Ok(JsonValue::bare(self.bare()?)),
         }
@@ -293,6 +299,9 @@ impl<'a> JsonCursor<'a> {
     /// Missing and doubled commas pass.
     #[inline]
     pub fn key(&mut self) -> Result<Option<Text<'a>>, TokenStop> {
+        if let Some(key) = self.near_key() {
+            return Ok(Some(key));
+        }
         loop {
             match self.peek()? {
                 b',' => self.at += 1,
@@ -304,9 +313,29 @@ impl<'a> JsonCursor<'a> {
                 _ => return Err(TokenStop::Bad("a key or the end of an object is expected")),
             }
         }
-        let key = self.text()?;
+        let key = self.text_here()?;
         self.expect(b':', "a colon is expected")?;
         Ok(Some(key))
+    }
+
+    /// A key without escapes that is in the next block with its colon, as most are; `None` says nothing.
+    #[inline]
+    fn near_key(&mut self) -> Option<Text<'a>> {
+        let block = block::at(self.bytes, self.at)?;
+        let quotes = block.equal(b'"');
+        let (open, close) = (block::first(quotes), block::first(quotes & quotes.wrapping_sub(1)));
+        if block::BYTES <= close + 1 {
+            return None;
+        }
+        let (before, until) = ((1_u32 << open) - 1, (1_u32 << close) - 1);
+        let has_lead = block.leads() & before == before;
+        let has_colon = block.equal(b':') >> (close + 1) & 1 == 1;
+        if !has_lead || !has_colon || block.equal(b'\\') & until != 0 {
+            return None;
+        }
+        let key = &self.bytes[self.at + open + 1..self.at + close];
+        self.at += close + 2;
+        Some(Text::plain(key))
     }
 }
 
@@ -356,6 +385,30 @@ mod tests {
                 );
                 assert_eq!(cursor.at, shift + nested.len());
             }
+        }
+    }
+
+    #[test]
+    fn keys_are_read_alike_near_and_far() {
+        let keys =
+            ["", "a", "ts", "External id", "a key of 15 let", "registers per thread", r#"a\"b"#, r"\\"];
+        for key in keys {
+            for lead in ["", ",", ", ", ",\n    ", "\t,", ",\n             ", ",,"] {
+                for colon in [":", " :", "\n: "] {
+                    let text = format!("{lead}\"{key}\"{colon}1, \"next\": 2}}{:20}", "");
+                    let mut cursor = JsonCursor::new(text.as_bytes());
+                    let found = cursor.key().unwrap().unwrap();
+                    assert_eq!(found.raw, key.as_bytes(), "{text}");
+                    assert_eq!(found.escapes == Escapes::Some, key.contains('\\'), "{text}");
+                    assert_eq!(cursor.value().unwrap(), JsonValue::bare(b"1"), "{text}");
+                    assert_eq!(cursor.key().unwrap().unwrap().raw, b"next");
+                    assert_eq!(cursor.value().unwrap(), JsonValue::bare(b"2"));
+                    assert_eq!(cursor.key(), Ok(None));
+                }
+            }
+        }
+        for bad in ["1: 2                 ", "\"a\" 1               ", "]\"a\": 1            "] {
+            assert!(matches!(JsonCursor::new(bad.as_bytes()).key(), Err(TokenStop::Bad(_))), "{bad}");
         }
     }
 
