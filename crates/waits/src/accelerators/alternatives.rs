@@ -5,14 +5,14 @@
 
 use super::loss::{Candidate, DeviceLoss};
 use super::loss_kind::DeviceLossKind;
-use super::replay::DeviceReplay;
+use super::replay::Trials;
 
 /// Gains that differ by less than this factor are taken for equal.
 const AS_MUCH: (u64, u64) = (20, 21);
 
 /// The losses of candidates whose gains are known; those of one kind that gain nothing together are one, the first, which
 /// knows the others.
-pub(super) fn gather(mut candidates: Vec<Candidate>, replay: &DeviceReplay, before: u64) -> Vec<DeviceLoss> {
+pub(super) fn gather(mut candidates: Vec<Candidate>, trials: &mut Trials<'_>) -> Vec<DeviceLoss> {
     candidates.sort_by_key(|it| std::cmp::Reverse(it.loss.gain));
     let mut kept: Vec<Candidate> = Vec::new();
     for it in candidates {
@@ -22,7 +22,7 @@ pub(super) fn gather(mut candidates: Vec<Candidate>, replay: &DeviceReplay, befo
                 && it.loss.kind != DeviceLossKind::Straggler
                 && of.loss.locations == it.loss.locations
                 && of.loss.gain.0 * AS_MUCH.0 <= it.loss.gain.0 * AS_MUCH.1
-                && as_much(before.saturating_sub(replay.end_with(&[&of.changes, &it.changes])))
+                && as_much(trials.gain(&[&of.changes, &it.changes]))
         };
         match kept.iter_mut().find(gains_the_same) {
             Some(first) => first.loss.alternatives.push(it.loss.call_path),

@@ -26,7 +26,7 @@ use super::loss::{Candidate, DeviceLoss, loss};
 use super::loss_kind::DeviceLossKind;
 use super::members::DeviceMember;
 use super::names;
-use super::replay::{DeviceReplay, LengthChanges};
+use super::replay::{DeviceReplay, LengthChanges, Trials};
 use crate::devices::calls::DeviceApi;
 use crate::devices::records::{HostState, OperationValue};
 use ouzel_analyses::breakdown::Activity;
@@ -71,25 +71,25 @@ impl AcceleratorsOutput {
         definitions: &Definitions,
     ) -> Option<Vec<DeviceLoss>> {
         let replay = self.replay_with(collectives, definitions)?;
-        let before = replay.run(&replay.lengths).run_end;
+        let mut trials = Trials::new(&replay);
         let named = [DeviceLossKind::FirstUse, DeviceLossKind::MemoryChurn];
         let named = named.iter().filter_map(|&kind| self.named_loss(&replay, kind, definitions));
         let candidates = [
             named.collect(),
             self.late_code(&replay, definitions),
             self.waits(&replay),
-            self.copies(&replay, definitions),
+            self.copies(&mut trials, definitions),
             stragglers(&replay),
             self.small_kernels(&replay),
             self.exposed(&replay),
         ];
         let mut candidates: Vec<Candidate> = candidates.into_iter().flatten().collect();
         for it in &mut candidates {
-            it.loss.gain = Ticks(before.saturating_sub(replay.end_with(&[&it.changes])));
+            it.loss.gain = Ticks(trials.gain(&[&it.changes]));
             it.loss.is_replayed = true;
         }
         candidates.retain(|it| it.loss.gain != Ticks(0));
-        let mut list = alternatives::gather(candidates, &replay, before);
+        let mut list = alternatives::gather(candidates, &mut trials);
         one_loss_of_each_straggler(&mut list);
         Some(list)
     }
@@ -213,7 +213,8 @@ impl AcceleratorsOutput {
     /// Copies that the host waits for at once, in the call after the one that starts them: the number of the waiting
     /// call, and of the operation, by the call path that starts them. Those of call paths where more is lost by the copies
     /// than by waiting for what their streams run before.
-    fn awaited_copies(&self, replay: &DeviceReplay) -> BTreeMap<CallPathId, Vec<(usize, usize)>> {
+    fn awaited_copies(&self, trials: &mut Trials<'_>) -> BTreeMap<CallPathId, Vec<(usize, usize)>> {
+        let replay = trials.replay;
         let mut of_path: BTreeMap<CallPathId, Vec<(usize, usize)>> = BTreeMap::new();
         for (number, it) in replay.calls.iter().enumerate() {
             let Some(awaited) = it.awaits.filter(|_| it.call.api != DeviceApi::BlockingCopy) else {
@@ -226,12 +227,10 @@ impl AcceleratorsOutput {
                 of_path.entry(path).or_default().push((number, awaited.operation as usize));
             }
         }
-        let before = replay.run(&replay.lengths).run_end;
-        let gain = |changes: &LengthChanges| before.saturating_sub(replay.end_with(&[changes]));
         let is_copy_lost = |(_, copies): &(CallPathId, Vec<(usize, usize)>)| {
             let changes = copies_beside(replay, copies);
             let without_waiting = LengthChanges { beside: Vec::new(), ..changes.clone() };
-            2 * gain(&without_waiting) < gain(&changes)
+            2 * trials.gain(&[&without_waiting]) < trials.gain(&[&changes])
         };
         most(of_path, |copies| copies.iter().map(|&it| copied(replay, it)).sum())
             .into_iter()
@@ -240,8 +239,9 @@ impl AcceleratorsOutput {
     }
 
     /// Calls that copy and block, and copies that the host waits for at once.
-    fn copies(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
-        let mut of_path = self.awaited_copies(replay);
+    fn copies(&self, trials: &mut Trials<'_>, definitions: &Definitions) -> Vec<Candidate> {
+        let replay = trials.replay;
+        let mut of_path = self.awaited_copies(trials);
         for (number, it) in replay.operations.iter().enumerate() {
             let Some(launch) = it.launch.map(|launch| launch as usize) else { continue };
             let call = &replay.calls[launch].call;

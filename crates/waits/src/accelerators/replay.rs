@@ -123,6 +123,22 @@ impl Lengths {
         changes.waitless.iter().for_each(|&number| self.waits[number as usize] = false);
         changes.beside.iter().for_each(|&number| self.is_beside[number as usize] = true);
     }
+
+    /// Undoes a change of these lengths, which were like the others before.
+    fn restore(&mut self, changes: &LengthChanges, before: &Lengths) {
+        let restore = |of: &mut [u64], as_in: &[u64], changed: &[(u32, u64)]| {
+            changed.iter().for_each(|&(number, _)| of[number as usize] = as_in[number as usize]);
+        };
+        restore(&mut self.before, &before.before, &changes.before);
+        restore(&mut self.own, &before.own, &changes.own);
+        restore(&mut self.delay, &before.delay, &changes.delay);
+        restore(&mut self.length, &before.length, &changes.length);
+        let restore = |of: &mut [bool], as_in: &[bool], changed: &[u32]| {
+            changed.iter().for_each(|&number| of[number as usize] = as_in[number as usize]);
+        };
+        restore(&mut self.waits, &before.waits, &changes.waitless);
+        restore(&mut self.is_beside, &before.is_beside, &changes.beside);
+    }
 }
 
 /// The times of all operations, and the end of the run.
@@ -211,13 +227,6 @@ impl Places {
 }
 
 impl DeviceReplay {
-    /// The end of the run with some lengths changed.
-    pub fn end_with(&self, changes: &[&LengthChanges]) -> u64 {
-        let mut lengths = self.lengths.clone();
-        changes.iter().for_each(|of| lengths.change(of));
-        self.run(&lengths).run_end
-    }
-
     /// The code that took the longest before a call, longest first.
     pub fn code(&self, call: &ReplayCall) -> &[(CallPathId, u64)] {
         let (first, n) = (call.code.0 as usize, call.code.1 as usize);
@@ -504,7 +513,6 @@ impl DeviceReplay {
 
     /// The times with some lengths.
     pub fn run(&self, lengths: &Lengths) -> ReplayTimes {
-        let n = 2 * self.calls.len() as u32;
         let zeros = |n: usize| vec![0; n];
         let mut times = ReplayTimes {
             enter: zeros(self.calls.len()),
@@ -513,6 +521,13 @@ impl DeviceReplay {
             end: zeros(self.operations.len()),
             run_end: 0,
         };
+        self.run_into(&mut times, lengths);
+        times
+    }
+
+    /// Replaces the times of another run by those with some lengths.
+    fn run_into(&self, times: &mut ReplayTimes, lengths: &Lengths) {
+        let n = 2 * self.calls.len() as u32;
         // Until when each stream is not free, and until when what runs beside it.
         let mut free = vec![[0_u64; 2]; self.n_streams];
         for &point in &self.order {
@@ -553,6 +568,33 @@ impl DeviceReplay {
         }
         let threads = self.tails.iter().map(|&(last, tail)| times.leave[last as usize] + tail);
         times.run_end = threads.chain(times.end.iter().copied()).max().unwrap_or(0);
-        times
+    }
+}
+
+/// Replays with changes, one after the other.
+#[derive(Debug)]
+pub(super) struct Trials<'r> {
+    pub replay: &'r DeviceReplay,
+    /// The end of the run without a change.
+    pub before: u64,
+    /// As without a change between replays; lists of all calls and operations are made once, not for each.
+    lengths: Lengths,
+    times: ReplayTimes,
+}
+
+impl<'r> Trials<'r> {
+    /// Trials of a run.
+    pub fn new(replay: &'r DeviceReplay) -> Self {
+        let lengths = replay.lengths.clone();
+        let times = replay.run(&lengths);
+        Trials { replay, before: times.run_end, lengths, times }
+    }
+
+    /// By how much these changes together make the run shorter.
+    pub fn gain(&mut self, changes: &[&LengthChanges]) -> u64 {
+        changes.iter().for_each(|of| self.lengths.change(of));
+        self.replay.run_into(&mut self.times, &self.lengths);
+        changes.iter().for_each(|of| self.lengths.restore(of, &self.replay.lengths));
+        self.before.saturating_sub(self.times.run_end)
     }
 }
