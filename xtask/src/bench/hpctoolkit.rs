@@ -44,7 +44,7 @@ pub fn many_locations(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>
             cost(root, ouzel, &[&arguments[..], &["--format".as_ref(), format.as_ref()]].concat())
         };
         let [profile, clusters, segments] =
-            [run("profile", "text")?, run("clusters", "text")?, run("segments", "text")?];
+            [run("profile", "table")?, run("clusters", "table")?, run("segments", "table")?];
         // As JSON, segments also name iterations, for which the trace is read once more.
         let as_json = run("segments", "json")?;
         for (command, taken) in
