@@ -96,10 +96,15 @@ impl AcceleratorsOutput {
 
     /// Code of the host before launches and waits, with what it calls.
     fn late_code(&self, replay: &DeviceReplay, definitions: &Definitions) -> Vec<Candidate> {
-        let mut own: BTreeMap<CallPathId, u64> = BTreeMap::new();
-        let mut with_callees: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        // By call path; there is more code than there are call paths.
+        let mut own_of: Vec<Option<u64>> = vec![None; self.call_paths.len()];
         for (_, path, ticks) in self.code_before(replay) {
-            *own.entry(path).or_default() += ticks;
+            *own_of[path.index()].get_or_insert(0) += ticks;
+        }
+        let own = own_of.iter().enumerate().filter_map(|(i, of)| Some((CallPathId::from_index(i), (*of)?)));
+        let own: BTreeMap<CallPathId, u64> = own.collect();
+        let mut with_callees: BTreeMap<CallPathId, u64> = BTreeMap::new();
+        for (&path, ticks) in &own {
             self.chain(path).for_each(|at| *with_callees.entry(at).or_default() += ticks);
         }
         let sum = |path: CallPathId| with_callees[&path];

@@ -2,7 +2,7 @@
 
 use super::calls::ThreadCall;
 use super::records::{
-    Acquisition, BlockedCall, BlockedFor, EndedThread, ForkSpan, InnerCall, TeamSpan, ThreadRecords,
+    Acquisition, BlockedCall, BlockedFor, EndedThread, ForkSpan, InnerCall, TeamSpan, ThreadRecords, TimeSum,
 };
 use ouzel_engine::Selected;
 use ouzel_model::{
@@ -32,6 +32,8 @@ pub(crate) struct ThreadFold {
     acquired: Vec<(usize, u32)>,
     /// When the location last changed between calls or teams.
     since: Option<Ticks>,
+    /// Time outside of teams, by what ran; known to mean something once there was a team.
+    serial: FxHashMap<CallPathId, TimeSum>,
     done: ThreadRecords,
 }
 
@@ -73,8 +75,8 @@ impl ThreadFold {
     }
 
     pub fn end(mut self) -> ThreadRecords {
-        if self.done.regions.is_empty() && !self.done.forks.iter().any(|it| it.is_outermost) {
-            self.done.serial.clear();
+        if !self.done.regions.is_empty() || self.done.forks.iter().any(|it| it.is_outermost) {
+            self.done.serial = self.serial.into_iter().collect();
         }
         self.done.inner.sort_unstable_by_key(|it| (it.blocked, it.start));
         self.done
@@ -94,7 +96,7 @@ impl ThreadFold {
         if let Some(start) = self.since.replace(at).filter(|_| is_serial) {
             let range = self.selected.clip(TimeRange { start, end: at });
             if range.start < range.end {
-                self.done.serial.entry(self.path()).or_default().add((range.start, range.end), 1);
+                self.serial.entry(self.path()).or_default().add((range.start, range.end), 1);
             }
         }
     }
