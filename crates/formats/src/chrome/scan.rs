@@ -244,11 +244,36 @@ impl<'a> JsonCursor<'a> {
     /// Any value.
     #[inline]
     pub fn value(&mut self) -> Result<JsonValue<'a>, TokenStop> {
+        if let Some(value) = self.near_value() {
+            return Ok(value);
+        }
         match self.peek()? {
             b'"' => Ok(JsonValue::of_text(self.text_here()?)),
             b'{' | b'[' => Ok(JsonValue { kind: ValueKind::Nested, written: self.nested()? }),
             _ => Ok(JsonValue::bare(self.bare()?)),
         }
+    }
+
+    /// A number, a word or a string without escapes that ends in the next block, as most do; `None` says nothing.
+    #[inline]
+    fn near_value(&mut self) -> Option<JsonValue<'a>> {
+        let at = self.at + usize::from(self.bytes.get(self.at) == Some(&b' '));
+        let block = block::at(self.bytes, at)?;
+        if self.bytes[at] == b'"' {
+            // Behind the quote it begins with.
+            let end = at + block::first((block.equal(b'"') | block.equal(b'\\')) & !1);
+            if self.bytes.get(end) != Some(&b'"') || at + block::BYTES <= end {
+                return None;
+            }
+            self.at = end + 1;
+            return Some(JsonValue { kind: ValueKind::Text, written: &self.bytes[at + 1..end] });
+        }
+        let n = block::first(block.not_bare());
+        if n == 0 || block::BYTES <= n {
+            return None;
+        }
+        self.at = at + n;
+        Some(JsonValue::bare(&self.bytes[at..at + n]))
     }
 
     /// An array or object as a whole, by its brackets.
@@ -368,6 +393,37 @@ mod tests {
         assert_eq!(long.kind, ValueKind::Escaped);
         assert_eq!(plain(long.text()), r"a string that is longer than sixteen \");
         assert_eq!(cursor.value(), Err(TokenStop::Bad("a value is expected")));
+    }
+
+    #[test]
+    fn values_are_read_alike_near_and_far() {
+        for written in
+            ["", "x", "of 14 letters.", "of 15 letters..", "a string that is longer", r#"a\"b"#, r"\\"]
+        {
+            for lead in ["", " ", "\n      "] {
+                for behind in ["", ",", "}                   "] {
+                    let text = format!("{lead}\"{written}\"{behind}");
+                    let mut cursor = JsonCursor::new(text.as_bytes());
+                    let value = cursor.value().unwrap();
+                    assert_eq!(
+                        (value.raw(), cursor.at),
+                        (written.as_bytes(), text.len() - behind.len()),
+                        "{text}"
+                    );
+                    assert_eq!(value.kind == ValueKind::Escaped, written.contains('\\'), "{text}");
+                }
+            }
+        }
+        for written in ["7", "-1.5e3", "4203669604595.407", "1234567890123456", "null"] {
+            for lead in ["", " ", "\n      "] {
+                for behind in [",", "}                   "] {
+                    let text = format!("{lead}{written}{behind}");
+                    let mut cursor = JsonCursor::new(text.as_bytes());
+                    assert_eq!(cursor.value(), Ok(JsonValue::bare(written.as_bytes())), "{text}");
+                    assert_eq!(cursor.at, text.len() - behind.len());
+                }
+            }
+        }
     }
 
     /// The same text at every place in a block.
