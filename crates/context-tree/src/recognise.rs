@@ -231,36 +231,31 @@ impl<K: Copy + Eq> Recogniser<K> {
     fn check(&mut self, low: usize, end: Mark, mut loop_key: impl FnMut(&[K]) -> K) -> Option<Grown> {
         let keys = &self.keys[low..];
         let n = keys.len();
-        let (&last, before) = keys.split_last().expect("an element was added");
         let most = BODY_MAX.min(n - 1);
-        let near = &before[n - 1 - most..];
-        // How many elements follow each loop of this level.
+        // The loops of this level, each with the number of elements behind it.
         let loops = self.loops.iter().enumerate().rev().take_while(|(_, it)| low <= it.at as usize);
-        let mut loops = loops.map(|(i, it)| (i, low + n - 1 - it.at as usize)).peekable();
-        let mut n_seen = 0;
-        loop {
-            let equal = near[..most - n_seen].iter().rposition(|&key| key == last).map(|i| most - i);
-            while let Some((i, p)) = loops.next_if(|&(_, p)| p <= equal.unwrap_or(most)) {
-                let LoopItem { found, .. } = self.loops[i];
-                if 0 < p && self.found[found as usize].body == keys[n - p..] {
-                    let start = self.starts[low + n - p];
-                    self.truncate(low + n - p);
-                    self.loops[i].unchecked = true;
-                    self.found[found as usize].starts.push(start);
-                    return Some(Grown { found, end, is_new: false });
-                }
+        let mut loops = loops.map(|(i, it)| (i, low + n - 1 - it.at as usize)).take_while(|it| it.1 <= most);
+        let body = |i: usize| &self.found[self.loops[i].found as usize].body;
+        let next = loops.find(|&(i, p)| 0 < p && *body(i) == keys[n - p..]);
+        let most_new = next.map_or(most, |(_, p)| p - 1).min(n / REPEATS_MIN);
+        let last = keys[n - 1];
+        for p in 1..=most_new {
+            // Most bodies are seen not to repeat by these two.
+            if keys[n - 1 - p] != last || keys[n - 1 - 2 * p] != last {
+                continue;
             }
-            let p = equal?;
-            if REPEATS_MIN * p <= n {
-                let all = &keys[n - REPEATS_MIN * p..];
-                if all.iter().zip(&all[p..]).all(|(a, b)| a == b) {
-                    let (body, first) = (all[..p].to_vec(), low + n - REPEATS_MIN * p);
-                    let starts = (0..REPEATS_MIN).map(|i| self.starts[first + i * p]).collect();
-                    return Some(self.form(first, body, starts, end, &mut loop_key));
-                }
+            if keys[n - REPEATS_MIN * p..n - p] == keys[n - (REPEATS_MIN - 1) * p..] {
+                let (body, first) = (keys[n - p..].to_vec(), low + n - REPEATS_MIN * p);
+                let starts = (0..REPEATS_MIN).map(|i| self.starts[first + i * p]).collect();
+                return Some(self.form(first, body, starts, end, &mut loop_key));
             }
-            n_seen = p;
         }
+        let (i, p) = next?;
+        let (found, start) = (self.loops[i].found, self.starts[low + n - p]);
+        self.truncate(low + n - p);
+        self.loops[i].unchecked = true;
+        self.found[found as usize].starts.push(start);
+        Some(Grown { found, end, is_new: false })
     }
 
     fn form(
