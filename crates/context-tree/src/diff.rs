@@ -88,7 +88,7 @@ impl<'a> Differ<'a> {
                 Body::Profile { self_time: sa, children: ca, .. },
                 Body::Profile { self_time: sb, children: cb, .. },
             ) => self.gap(*sa, *sb) + self.diff_profiles(ca, cb),
-            _ => self.diff(&a.clone().into_profile(), &b.clone().into_profile()),
+            _ => self.diff(&a.to_profile(), &b.to_profile()),
         }
     }
 

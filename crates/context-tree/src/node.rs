@@ -13,6 +13,7 @@ use crate::run_length::Runs;
 use ouzel_model::{Definitions, RegionId};
 use serde::{Deserialize, Serialize};
 use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// What a node is an instance of: the same on every location.
@@ -365,37 +366,44 @@ impl Node {
     /// The same durations without order. Iterations are dissolved into their loop.
     #[must_use]
     pub fn into_profile(self) -> Node {
-        let Node { id, stats, body } = self;
+        match &self.body {
+            Body::Profile { .. } => self,
+            _ => self.to_profile().into_owned(),
+        }
+    }
+
+    /// [`Node::into_profile`] of one that stays.
+    pub(crate) fn to_profile(&self) -> Cow<'_, Node> {
         let mut united = Vec::new();
-        let (self_time, visits) = match body {
-            Body::Profile { self_time, visits, children } => {
-                return Node { id, stats, body: Body::Profile { self_time, visits, children } };
-            }
+        let (self_time, visits) = match &self.body {
+            Body::Profile { .. } => return Cow::Borrowed(self),
             Body::Call { gaps, children } => {
                 for child in children {
-                    add_profile(&mut united, child.into_profile());
+                    add_profile(&mut united, child.to_profile().into_owned());
                 }
                 (gaps.iter().sum(), 1.0)
             }
             Body::Loop(body) => {
                 let mut self_time = body.gap;
-                for IterationCluster { n, tree } in body.clusters {
-                    let Body::Profile { self_time: own, children, .. } = tree.into_profile().body else {
+                for IterationCluster { n, tree } in &body.clusters {
+                    let Body::Profile { self_time: own, children, .. } = tree.to_profile().into_owned().body
+                    else {
                         continue;
                     };
-                    self_time += own * n as f64;
+                    self_time += own * *n as f64;
                     for mut child in children {
-                        multiply(&mut child, n as f64);
+                        multiply(&mut child, *n as f64);
                         add_profile(&mut united, child);
                     }
                 }
-                for profile in body.profiles {
-                    add_profile(&mut united, profile.into_profile());
+                for profile in &body.profiles {
+                    add_profile(&mut united, profile.to_profile().into_owned());
                 }
                 (self_time, 1.0)
             }
         };
-        Node { id, stats, body: Body::Profile { self_time, visits, children: united } }
+        let body = Body::Profile { self_time, visits, children: united };
+        Cow::Owned(Node { id: self.id, stats: self.stats, body })
     }
 }
 
@@ -446,7 +454,7 @@ impl LoopBody {
     /// The time and the calls of `n` iterations of a cluster, as a profile: time outside of calls, and calls by id.
     pub(crate) fn add_iterations(&self, cluster: usize, n: f64, gap: &mut f64, profiles: &mut Vec<Node>) {
         let Some(cluster) = self.clusters.get(cluster) else { return };
-        let Body::Profile { self_time, children, .. } = cluster.tree.clone().into_profile().body else {
+        let Body::Profile { self_time, children, .. } = cluster.tree.to_profile().into_owned().body else {
             return;
         };
         *gap += self_time * n;
