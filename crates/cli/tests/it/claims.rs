@@ -165,12 +165,20 @@ fn nothing_significant_is_said_as_it_is() {
             "Nothing significant is lost in",
             "threads wait for others of their process for 746.9 ms (15.9 %) on average in gomp_team_barrier_wait_end",
         ),
+        // What a device hardly ever runs is on the host.
+        (
+            "hpctoolkit-v2v3/viewer-xml-acc_f3",
+            "Nothing significant is lost in",
+            "They are busy in 2.4 % of it; most of the rest is before their first operation or after their last.",
+        ),
     ] {
         let data = json(&shared.join("data").join(name), &["report"])["data"].take();
         let said = data["findings"][0]["sentence"].as_str().expect("a sentence");
         assert!(said.contains(sentence), "{name}: {said}");
         let text = data["headline"]["text"].as_str().expect("a headline");
         assert!(text.starts_with(headline), "{name}: {text}");
+        let advice = data["findings"][0]["advice"].as_str().expect("advice");
+        assert_eq!(advice.contains("what the host does"), said.contains("They are busy"), "{name}: {advice}");
     }
     // Measurements of hpcrun have entries of the program below each other.
     let data = json(&shared.join("data/hpctoolkit-meas/test-small.m"), &["report"])["data"].take();

@@ -59,9 +59,18 @@ fn devices_are_not_busy(cx: &Context<'_>, of: &AcceleratorsCard, largest: Option
     let outside_ns = cx.ns(cx.run()).saturating_mul(of.n_devices).saturating_sub(of.span_ns);
     let devices = units::counted(of.n_devices, "accelerator", "accelerators");
     let most_of_rest = of.span_ns.saturating_sub(of.busy_ns) < outside_ns;
-    let rest = match most_of_rest {
-        true => "most of the rest is before their first operation or after their last",
-        false => "the rest has many causes",
+    let (rest, advice, command): (_, _, &[&str]) = match most_of_rest {
+        true => (
+            "most of the rest is before their first operation or after their last",
+            "Check what the host does before the first operation and after the last, and whether accelerators could \
+             take over some of it.",
+            &["profile", "--call-paths"],
+        ),
+        false => (
+            "the rest has many causes",
+            "Check which kernels take the most time, and why streams are idle.",
+            &["idle", "--by", "cause"],
+        ),
     };
     let alone = of_hosts(cx, largest, None);
     Draft {
@@ -81,8 +90,8 @@ fn devices_are_not_busy(cx: &Context<'_>, of: &AcceleratorsCard, largest: Option
         ))
         .chain(alone.evidence.into_iter().skip(1))
         .collect(),
-        advice: "Check which kernels take the most time, and why streams are idle.".to_owned(),
-        command: vec!["idle".to_owned(), "--by".to_owned(), "cause".to_owned()],
+        advice: advice.to_owned(),
+        command: command.iter().map(|&word| word.to_owned()).collect(),
         ..of_hosts(cx, None, None)
     }
 }
