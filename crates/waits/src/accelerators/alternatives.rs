@@ -5,7 +5,7 @@
 
 use super::loss::{Candidate, DeviceLoss};
 use super::loss_kind::DeviceLossKind;
-use super::replay::Trials;
+use super::trials::Trials;
 
 /// Gains that differ by less than this factor are taken for equal.
 const AS_MUCH: (u64, u64) = (20, 21);

@@ -55,6 +55,7 @@ mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod trials;
 mod what_if;
 
 pub use communication::{CommunicationRow, Straggler};

@@ -125,7 +125,7 @@ impl Lengths {
     }
 
     /// Undoes a change of these lengths, which were like the others before.
-    fn restore(&mut self, changes: &LengthChanges, before: &Lengths) {
+    pub fn restore(&mut self, changes: &LengthChanges, before: &Lengths) {
         let restore = |of: &mut [u64], as_in: &[u64], changed: &[(u32, u64)]| {
             changed.iter().for_each(|&(number, _)| of[number as usize] = as_in[number as usize]);
         };
@@ -526,7 +526,7 @@ impl DeviceReplay {
     }
 
     /// Replaces the times of another run by those with some lengths.
-    fn run_into(&self, times: &mut ReplayTimes, lengths: &Lengths) {
+    pub fn run_into(&self, times: &mut ReplayTimes, lengths: &Lengths) {
         let n = 2 * self.calls.len() as u32;
         // Until when each stream is not free, and until when what runs beside it.
         let mut free = vec![[0_u64; 2]; self.n_streams];
@@ -568,33 +568,5 @@ impl DeviceReplay {
         }
         let threads = self.tails.iter().map(|&(last, tail)| times.leave[last as usize] + tail);
         times.run_end = threads.chain(times.end.iter().copied()).max().unwrap_or(0);
-    }
-}
-
-/// Replays with changes, one after the other.
-#[derive(Debug)]
-pub(super) struct Trials<'r> {
-    pub replay: &'r DeviceReplay,
-    /// The end of the run without a change.
-    pub before: u64,
-    /// As without a change between replays; lists of all calls and operations are made once, not for each.
-    lengths: Lengths,
-    times: ReplayTimes,
-}
-
-impl<'r> Trials<'r> {
-    /// Trials of a run.
-    pub fn new(replay: &'r DeviceReplay) -> Self {
-        let lengths = replay.lengths.clone();
-        let times = replay.run(&lengths);
-        Trials { replay, before: times.run_end, lengths, times }
-    }
-
-    /// By how much these changes together make the run shorter.
-    pub fn gain(&mut self, changes: &[&LengthChanges]) -> u64 {
-        changes.iter().for_each(|of| self.lengths.change(of));
-        self.replay.run_into(&mut self.times, &self.lengths);
-        changes.iter().for_each(|of| self.lengths.restore(of, &self.replay.lengths));
-        self.before.saturating_sub(self.times.run_end)
     }
 }

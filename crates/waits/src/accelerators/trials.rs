@@ -1,0 +1,33 @@
+//! Replays with changes, one after the other.
+//!
+//! Law: each trial begins with the lengths as recorded.
+
+use super::replay::{DeviceReplay, LengthChanges, Lengths, ReplayTimes};
+
+/// Replays with changes, one after the other.
+#[derive(Debug)]
+pub(super) struct Trials<'r> {
+    pub replay: &'r DeviceReplay,
+    /// The end of the run without a change.
+    pub before: u64,
+    /// As without a change between replays; lists of all calls and operations are made once, not for each.
+    lengths: Lengths,
+    times: ReplayTimes,
+}
+
+impl<'r> Trials<'r> {
+    /// Trials of a run.
+    pub fn new(replay: &'r DeviceReplay) -> Self {
+        let lengths = replay.lengths.clone();
+        let times = replay.run(&lengths);
+        Trials { replay, before: times.run_end, lengths, times }
+    }
+
+    /// By how much these changes together make the run shorter.
+    pub fn gain(&mut self, changes: &[&LengthChanges]) -> u64 {
+        changes.iter().for_each(|of| self.lengths.change(of));
+        self.replay.run_into(&mut self.times, &self.lengths);
+        changes.iter().for_each(|of| self.lengths.restore(of, &self.replay.lengths));
+        self.before.saturating_sub(self.times.run_end)
+    }
+}
