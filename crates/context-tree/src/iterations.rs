@@ -441,23 +441,34 @@ impl LoopBody {
     /// A loop of one location over these iterations.
     pub(crate) fn of_iterations(iterations: Vec<Node>, source: LoopSource, merger: &Merger<'_>) -> Self {
         let merger = Merger { over: Over::Iterations, ..*merger };
-        let mut cluster_of = vec![0; iterations.len()];
+        let n = iterations.len();
         let averages = if are_columns(&iterations) {
             averages_of_columns(iterations, &merger)
         } else {
-            let of_tree = |(members, average): (Members, Weighted)| (members, average.tree);
-            cluster(iterations, &merger).into_iter().map(of_tree).collect()
+            averages_of(cluster(iterations, &merger))
         };
-        let mut clusters = Vec::with_capacity(averages.len());
-        for (i, (members, tree)) in averages.into_iter().enumerate() {
-            for &member in &members {
-                cluster_of[member] = i as u32;
-            }
-            clusters.push(IterationCluster { n: members.len() as u64, tree });
-        }
+        let (clusters, cluster_of) = numbered(averages, n);
         let map = Runs::from_values(cluster_of);
         LoopBody { clusters, map, ..LoopBody::empty(source, LoopSource::TandemRepeat) }
     }
+}
+
+/// The averages of clusters with their members.
+pub(crate) fn averages_of(clusters: Vec<(Members, Weighted)>) -> Vec<(Members, Node)> {
+    clusters.into_iter().map(|(members, average)| (members, average.tree)).collect()
+}
+
+/// The clusters of `n` iterations, and for each of these the index of its cluster.
+pub(crate) fn numbered(averages: Vec<(Members, Node)>, n: usize) -> (Vec<IterationCluster>, Vec<u32>) {
+    let mut cluster_of = vec![0; n];
+    let mut clusters = Vec::with_capacity(averages.len());
+    for (i, (members, tree)) in averages.into_iter().enumerate() {
+        for &member in &members {
+            cluster_of[member] = i as u32;
+        }
+        clusters.push(IterationCluster { n: members.len() as u64, tree });
+    }
+    (clusters, cluster_of)
 }
 
 /// The averages of iterations that are columns.

@@ -7,7 +7,8 @@ use crate::node::{Node, StaticId};
 use ouzel_engine::{SampleIntervals, roomy};
 use ouzel_model::{Lca, Ticks};
 
-/// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 20 MB.
+/// Nodes of the largest tree of one location; beyond, the shortest calls are folded. Some 15 MB, and
+/// as much again while the list grows.
 const MAX_NODES: usize = 1 << 18;
 /// Frames of a path that are kept, so that walking a tree cannot exhaust the stack of a thread.
 pub(super) const MAX_DEPTH: usize = 192;

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Nodes of a tree without loops. More is no summary: calls in order can be averaged, but not without end.
 const PLAIN_NODES: usize = 8192;
-/// Nodes of a tree of recorded and sampled calls: some 10 MB. Where there are more, loops are found as calls come.
+/// Nodes of a tree of recorded and sampled calls: some 4 MB. Where there are more, loops are found as calls come.
 const CALL_NODES: usize = 1 << 16;
 
 /// The samples of one location so far.

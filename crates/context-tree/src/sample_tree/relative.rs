@@ -6,10 +6,11 @@ use super::evidence::Evidence;
 use super::iterations::verdict;
 use super::{SampledNode, add_durations, add_instance, is_loop, neighbours, next_of};
 use crate::assemble::LoopRecord;
-use crate::cluster::{Members, Weighted, cluster_timed};
+use crate::cluster::cluster_timed;
 use crate::control_flow::{Acceptance, ControlFlow, ControlFlows, Iteration, Verdict};
+use crate::iterations::{averages_of, numbered};
 use crate::merger::Merger;
-use crate::node::{Body, Gaps, IterationCluster, LoopBody, LoopSource, Node, StaticId, Stats};
+use crate::node::{Body, Gaps, LoopBody, LoopSource, Node, StaticId, Stats};
 use crate::rows::LoopRows;
 use crate::run_length::{REJECTED, Runs};
 use ouzel_model::Ticks;
@@ -157,22 +158,15 @@ impl Conversion<'_> {
                 add_all(calls, &mut body.profiles);
             }
         }
-        let clusters = cluster_timed(accepted, merger);
-        let mut cluster_of = vec![0; verdict.n_accepted as usize];
-        for (i, (members, _)) in (0..).zip(&clusters) {
-            members.iter().for_each(|&member| cluster_of[member] = i);
-        }
+        let n = accepted.len();
+        let (clusters, cluster_of) = numbered(averages_of(cluster_timed(accepted, merger)), n);
         let mut cluster_of = cluster_of.into_iter();
         let of = |iteration: &Iteration| {
             let of = iteration.is_accepted.then(|| cluster_of.next());
             of.flatten().unwrap_or(REJECTED)
         };
         body.map = Runs::from_values(verdict.iterations.iter().map(of));
-        let cluster = |(members, average): (Members, Weighted)| IterationCluster {
-            n: members.len() as u64,
-            tree: average.tree,
-        };
-        body.clusters = clusters.into_iter().map(cluster).collect();
+        body.clusters = clusters;
         rows.set_clusters(&body.map);
         (body, rows)
     }

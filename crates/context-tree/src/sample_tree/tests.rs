@@ -2,6 +2,7 @@
 
 use super::builder::{MAX_DEPTH, SamplePath, SampleTreeBuilder};
 use super::evidence::Evidence;
+use super::found_loops::find_loops;
 use super::iterations::{learn_flows, verdict};
 use super::relative::{LoopRules, RelativeTree};
 use super::*;
@@ -355,6 +356,36 @@ fn check(nodes: &[SampledNode]) {
         at = inside[0].end;
         check(inside);
     }
+}
+
+#[test]
+fn loops_that_nothing_marks_hold_the_calls_that_repeat() {
+    let is_found = |node: &SampledNode| matches!(node.id, StaticId::FoundLoop { .. });
+    let mut rng = Rng::new(3);
+    let mut n_nested = 0;
+    for _ in 0..100 {
+        let mut samples = Vec::new();
+        for i in 0..300 {
+            // One call stays; those in it call others some 20 times each; some calls go deeper.
+            let is_next = rng.below(20) == 0;
+            let callee = |depth: u64, choice: u64| call((10 * depth + choice) as u32);
+            let mut path = vec![callee(0, 0), callee(1, i / 40 % 2), callee(2, rng.below(2))];
+            path.extend((rng.below(3) == 0).then(|| callee(3, rng.below(2))));
+            samples.push((10 * i, path, Lca::Exact(if is_next { 1 } else { 2 })));
+        }
+        let mut nodes = built(&samples).nodes;
+        let before = (nodes.len(), nodes[0].duration());
+        find_loops(&mut nodes);
+        check(&nodes);
+        let n_loops = nodes.iter().filter(|node| is_found(node)).count();
+        assert_eq!((nodes.len() - n_loops, nodes[0].duration()), before, "loops are all that is new");
+        for (at, node) in nodes.iter().enumerate().filter(|(_, node)| is_found(node)) {
+            let inside = &nodes[at + 1..][..node.n_inside as usize];
+            assert!(2 < neighbours(inside).count() && node.first == inside[0].first, "{node:?}");
+            n_nested += usize::from(inside.iter().any(is_found));
+        }
+    }
+    assert!(0 < n_nested, "no loop is in another");
 }
 
 #[test]
