@@ -148,6 +148,8 @@ pub(super) struct ReplayTimes {
     leave: Vec<u64>,
     pub start: Vec<u64>,
     end: Vec<u64>,
+    /// Last begins of collectives.
+    begun: Vec<u64>,
     pub run_end: u64,
 }
 
@@ -419,6 +421,8 @@ impl DeviceReplay {
             .collect();
         delays.sort_unstable();
         let usual = delays.get(delays.len() / 2).copied().unwrap_or(0);
+        let starts = |of: &Vec<u32>| of.iter().map(|&number| self.operations[number as usize].start).max();
+        let begun: Vec<Option<u64>> = self.collectives.iter().map(starts).collect();
         for it in &self.operations {
             let (enter, before, awaited) = ready(it);
             let since = |at: Option<u64>| at.map_or(0, |at| it.start.saturating_sub(at));
@@ -430,22 +434,23 @@ impl DeviceReplay {
             });
             lengths.follow.push(if by_launch || by_event { 0 } else { since(before) });
             lengths.event.push(if by_event { since(awaited) } else { 0 });
-            let begun = it.collective.map_or(it.start, |collective| {
-                let members = self.collectives[collective as usize].iter();
-                members.map(|&number| self.operations[number as usize].start).max().unwrap_or(it.start)
-            });
+            let begun = it.collective.and_then(|it| begun[it as usize]).unwrap_or(it.start);
             lengths.length.push(it.end.saturating_sub(begun));
             lengths.is_beside.push(false);
         }
         self.lengths = lengths;
     }
 
-    /// The points that a point follows. Points are enters and leaves of calls, then begins and ends of operations.
+    /// The points that a point follows. Points are enters and leaves of calls, begins and ends of operations, and the
+    /// last begins of collectives, in that order.
     fn follows(&self, point: u32, mut f: impl FnMut(u32)) {
-        let n = 2 * self.calls.len() as u32;
+        let n_of_calls = 2 * self.calls.len() as u32;
+        let n = n_of_calls + 2 * self.operations.len() as u32;
         let (enter, leave) = (|call: u32| 2 * call, |call: u32| 2 * call + 1);
-        let (start, end) = (|it: u32| n + 2 * it, |it: u32| n + 2 * it + 1);
-        if point < n {
+        let (start, end) = (|it: u32| n_of_calls + 2 * it, |it: u32| n_of_calls + 2 * it + 1);
+        if n <= point {
+            self.collectives[(point - n) as usize].iter().for_each(|&member| f(start(member)));
+        } else if point < n_of_calls {
             let it = &self.calls[(point / 2) as usize];
             if point.is_multiple_of(2) {
                 it.before.into_iter().for_each(|before| f(leave(before)));
@@ -456,23 +461,23 @@ impl DeviceReplay {
                     false => f(end(of.operation)),
                 });
             }
-            return;
-        }
-        let number = (point - n) / 2;
-        let it = &self.operations[number as usize];
-        if (point - n).is_multiple_of(2) {
-            it.before.into_iter().chain(it.awaited).for_each(|other| f(end(other)));
-            it.launch.into_iter().for_each(|launch| f(enter(launch)));
         } else {
-            f(start(number));
-            let members = it.collective.map_or(&[][..], |it| &self.collectives[it as usize][..]);
-            members.iter().for_each(|&member| f(start(member)));
+            let number = (point - n_of_calls) / 2;
+            let it = &self.operations[number as usize];
+            if (point - n_of_calls).is_multiple_of(2) {
+                it.before.into_iter().chain(it.awaited).for_each(|other| f(end(other)));
+                it.launch.into_iter().for_each(|launch| f(enter(launch)));
+            } else {
+                f(start(number));
+                it.collective.into_iter().for_each(|collective| f(n + collective));
+            }
         }
     }
 
-    /// All points, each after those that it follows; none if they follow each other in a circle.
+    /// All points, each after those that it follows; none if they follow each other in a circle. Points of a thread and
+    /// its streams come together, as far as they can, so that what a replay reads lies together.
     fn ordered(&self) -> Option<Vec<u32>> {
-        let n = 2 * (self.calls.len() + self.operations.len());
+        let n = 2 * (self.calls.len() + self.operations.len()) + self.collectives.len();
         // What follows each point, from its place in the list to that of the next point.
         let mut places = vec![0_u32; n + 1];
         let mut open = vec![0_u32; n];
@@ -496,15 +501,14 @@ impl DeviceReplay {
         }
         drop(filled);
         let mut order: Vec<u32> = Vec::with_capacity(n);
-        order.extend((0..n as u32).filter(|&point| open[point as usize] == 0));
-        let mut next = 0;
-        while let Some(&point) = order.get(next) {
-            next += 1;
+        let mut ready: Vec<u32> = (0..n as u32).rev().filter(|&point| open[point as usize] == 0).collect();
+        while let Some(point) = ready.pop() {
+            order.push(point);
             let at = point as usize;
             for &after in &list[places[at] as usize..places[at + 1] as usize] {
                 open[after as usize] -= 1;
                 if open[after as usize] == 0 {
-                    order.push(after);
+                    ready.push(after);
                 }
             }
         }
@@ -519,6 +523,7 @@ impl DeviceReplay {
             leave: zeros(self.calls.len()),
             start: zeros(self.operations.len()),
             end: zeros(self.operations.len()),
+            begun: zeros(self.collectives.len()),
             run_end: 0,
         };
         self.run_into(&mut times, lengths);
@@ -528,6 +533,7 @@ impl DeviceReplay {
     /// Replaces the times of another run by those with some lengths.
     pub fn run_into(&self, times: &mut ReplayTimes, lengths: &Lengths) {
         let n = 2 * self.calls.len() as u32;
+        let n_of_all = n + 2 * self.operations.len() as u32;
         // Until when each stream is not free, and until when what runs beside it.
         let mut free = vec![[0_u64; 2]; self.n_streams];
         for &point in &self.order {
@@ -549,6 +555,12 @@ impl DeviceReplay {
                 }
                 continue;
             }
+            if n_of_all <= point {
+                let collective = (point - n_of_all) as usize;
+                let starts = self.collectives[collective].iter().map(|&it| times.start[it as usize]);
+                times.begun[collective] = starts.max().unwrap_or(0);
+                continue;
+            }
             let number = ((point - n) / 2) as usize;
             let it = &self.operations[number];
             let beside = usize::from(lengths.is_beside[number]);
@@ -558,10 +570,7 @@ impl DeviceReplay {
                 let awaited = it.awaited.map_or(0, |other| times.end[other as usize]) + lengths.event[number];
                 times.start[number] = (launched + lengths.delay[number]).max(follows).max(awaited);
             } else {
-                let members = it.collective.map(|it| &self.collectives[it as usize][..]);
-                let begun = members.map_or(times.start[number], |members| {
-                    members.iter().map(|&it| times.start[it as usize]).max().unwrap_or(0)
-                });
+                let begun = it.collective.map_or(times.start[number], |it| times.begun[it as usize]);
                 times.end[number] = begun + lengths.length[number];
                 free[it.stream as usize][beside] = times.end[number];
             }
