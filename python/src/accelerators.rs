@@ -6,7 +6,7 @@ use crate::table::Table;
 use crate::trace::Trace;
 use ouzel::Answer;
 use ouzel::waits::accelerators::{
-    KernelDifference, KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked, gaps_table, idle_table,
+    KernelDifference, KernelsBy, KernelsPer, KernelsTable, StepsAsked, gaps_table, idle_table,
 };
 use pyo3::prelude::*;
 
@@ -51,16 +51,9 @@ impl Trace {
         };
         let asked = StepsAsked { marks: step_range, step, per_step: per == KernelsPer::Step };
         self.table(py, |trace, options| {
-            let definitions = trace.definitions();
-            if !matches!(which, KernelsTable::OverTime | KernelsTable::CopiesOverTime) {
-                let answer = trace.kernels(by, per, &asked, options)?;
-                return Ok(answer.map(|output| output.table(which, definitions)));
-            }
-            let answer = trace.accelerators(&asked, options)?;
-            Ok(answer.map(|output| {
-                let over_time = Some(output.over_time(bins, definitions));
-                KernelsOutput { over_time, ..output.kernels(by, per, definitions) }.table(which, definitions)
-            }))
+            let has_bins = matches!(which, KernelsTable::OverTime | KernelsTable::CopiesOverTime);
+            let answer = trace.kernels((by, per), Some(bins).filter(|_| has_bins), &asked, options)?;
+            Ok(answer.map(|output| output.table(which, trace.definitions())))
         })
     }
 }
@@ -89,7 +82,7 @@ pub fn kernel_difference(
     let steps = [step.map(|it| it.0), step.map(|it| it.1)];
     let sides = gathered(py, vec![before, after], None, |(nth, _), trace, options| {
         let asked = StepsAsked { marks: step_range, step: steps[nth], per_step: false };
-        trace.kernels(by, KernelsPer::Run, &asked, options)
+        trace.kernels((by, KernelsPer::Run), None, &asked, options)
     })?;
     let Gathered { first, outputs, coverage, notices } = sides;
     let output = KernelDifference::new(&outputs[0], &outputs[1]).table();
@@ -101,8 +94,8 @@ impl Trace {
     pub fn idle_by_cause(&self, py: Python<'_>, asked: &StepsAsked<'_>) -> PyResult<Table> {
         self.table(py, |trace, options| {
             let definitions = trace.definitions();
-            let answer = trace.accelerators(asked, options)?;
-            Ok(answer.map(|output| idle_table(&output.idle(definitions), definitions)))
+            let answer = trace.idle_by_cause(0, asked, options)?;
+            Ok(answer.map(|output| idle_table(&output.streams, definitions)))
         })
     }
 

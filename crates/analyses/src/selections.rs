@@ -8,7 +8,7 @@ use crate::clock_repair::ClockRepairs;
 use crate::comm_matrix::{CommMatrix, Expansion};
 use crate::comm_over_time::CommOverTime;
 use crate::communication_totals::Communication;
-use crate::critical_path::critical_path;
+use crate::critical_path::{WaitsOfDevices, critical_path};
 use crate::logical_lateness::lateness;
 use crate::message_histogram::MessageHistogram;
 use crate::message_waits::LateMessages;
@@ -234,7 +234,7 @@ fn pieces_of_the_critical_path_are_those_of_the_whole_run() {
     let operations = |definitions: &Definitions| Operations::new(definitions);
     check_additive(Parts::TimesAndRanks, operations, |output, definitions| {
         let mut sums = Sums::new();
-        let path = critical_path(&output, &[], definitions, &Notices::default());
+        let path = critical_path(&output, &WaitsOfDevices::default(), definitions, &Notices::default());
         for segment in &path.segments {
             let of = name(&path.call_paths, segment.call_path, definitions);
             let key = format!("{:?} {:?} from {:?} {of}", segment.kind, segment.location, segment.from);

@@ -36,7 +36,7 @@ pub struct DeviceWhatIf {
     pub gain_ns: i64,
     /// Operations and launches that are changed.
     pub n_changed: u64,
-    /// Mean time between the first launches of two steps; `null` without steps.
+    /// Mean time between the begins of the first operations of two steps; `null` without steps.
     pub step_ns: Option<f64>,
     /// The same with the changes.
     pub projected_step_ns: Option<f64>,

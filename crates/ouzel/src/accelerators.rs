@@ -1,15 +1,17 @@
 //! What accelerators do, by the steps that are asked for.
 
-use crate::ask::of_whole_run;
+use crate::ask::{DEVICE_BYTES, of_whole_run};
 use crate::{Answer, AskError, Options, Trace};
 use ouzel_analyses::semantics::Semantics;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary, TreeGroup};
 use ouzel_diagnose::iterations;
+use ouzel_files::memory;
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, TimeRange};
 use ouzel_waits::accelerators::{
-    Accelerators, AcceleratorsOutput, DeviceChange, DeviceProjection, FoundSteps, GapPieces, IdleCause,
-    IdleGap, Kernels, KernelsBy, KernelsOutput, KernelsPer, NO_LAUNCHES, StepError, StepsAsked, StreamIdle,
+    Accelerators, DeviceChange, DeviceProjection, FoundSteps, GapPieces, IdleCause, IdleGap, Kernels,
+    KernelsBy, KernelsOutput, KernelsPer, NO_LAUNCHES, ReportedDevices, StepError, StepsAsked, StreamIdle,
 };
+use std::num::NonZeroU16;
 
 /// Iterations that a loop has at least for its iterations to be steps.
 const LEAST_ITERATIONS: u64 = 3;
@@ -24,47 +26,37 @@ pub struct IdleByCause {
 }
 
 impl Trace {
-    /// What accelerators do, with the steps of the trace. Where nothing marks steps and they are asked for, they are the
-    /// iterations of the loop that takes longest on threads that drive a device; finding it takes one more pass.
+    /// What accelerators run, with queues, delays and copies in bins if `bins` are asked for, in memory that does not grow
+    /// with the number of processes. One pass, and one for bins. Where nothing marks steps and they are asked for, they are
+    /// the iterations of the loop that takes longest on threads that drive a device; finding it takes one more.
     ///
     /// # Errors
     /// If the pass was cancelled; if steps are asked for, and there are none or not the one that is asked for.
-    pub fn accelerators(
-        &self,
-        asked: &StepsAsked<'_>,
-        options: &Options<'_>,
-    ) -> Result<Answer<AcceleratorsOutput>, AskError> {
-        let (analysis, notice) = self.with_steps(asked, options)?;
-        let mut answer = self.ask(analysis, options)?;
-        answer.output.select_steps(asked)?;
-        answer.notices.extend(notice);
-        Ok(answer)
-    }
-
-    /// What accelerators run: the same as [`AcceleratorsOutput::kernels`] of [`accelerators`](Trace::accelerators), in
-    /// memory that does not grow with the number of processes.
-    ///
-    /// # Errors
-    /// As [`accelerators`](Trace::accelerators).
     pub fn kernels(
         &self,
-        by: KernelsBy,
-        per: KernelsPer,
+        (by, per): (KernelsBy, KernelsPer),
+        bins: Option<NonZeroU16>,
         asked: &StepsAsked<'_>,
         options: &Options<'_>,
     ) -> Result<Answer<KernelsOutput>, AskError> {
         let (analysis, notice) = self.with_steps(asked, options)?;
-        let answer = self.ask(Kernels::new(analysis, by, per, asked), options)?;
+        let answer = self.ask(Kernels::new(analysis.clone(), by, per, asked), options)?;
         let Answer { output, coverage, run_range, mut notices } = answer;
         notices.extend(notice);
-        Ok(Answer { output: output.of_steps(asked)?, coverage, run_range, notices })
+        let grid = bins.map(|bins| output.grid(bins));
+        let mut output = output.of_steps(asked)?;
+        if let Some(grid) = grid {
+            let in_bins = self.ask(Kernels::over_time(analysis, grid, asked), options)?.output;
+            output.over_time = Some(in_bins.in_bins(grid, self.definitions()));
+        }
+        Ok(Answer { output, coverage, run_range, notices })
     }
 
     /// Why streams have nothing to do, and the `n` longest gaps with what hosts did in them, in memory that does not grow
     /// with the number of processes. Two passes; the second looks only at threads, in these gaps.
     ///
     /// # Errors
-    /// As [`accelerators`](Trace::accelerators).
+    /// As [`kernels`](Trace::kernels).
     pub fn idle_by_cause(
         &self,
         n: usize,
@@ -122,13 +114,17 @@ impl Trace {
         options: &Options<'_>,
     ) -> Result<Answer<DeviceProjection>, AskError> {
         let options = &of_whole_run(options);
+        let definitions = self.definitions();
         let steps = StepsAsked { per_step: true, ..StepsAsked::default() };
-        let answer = match self.accelerators(&steps, options) {
-            Err(AskError::Steps(_)) => self.accelerators(&StepsAsked::default(), options)?,
-            answer => answer?,
+        let (of, notice) = match self.with_steps(&steps, options) {
+            Err(AskError::Steps(_)) => (Accelerators::new(definitions), None),
+            found => found?,
         };
-        let projection = answer.output.what_if(changes, self.definitions())?;
-        Ok(answer.map(|_| projection))
+        let devices = ReportedDevices::new(definitions, memory::share(DEVICE_BYTES)).of_steps(of);
+        let Answer { output, coverage, run_range, mut notices } = self.ask(devices, options)?;
+        let (output, in_parts) = output.what_if(changes, definitions)??;
+        notices.extend(notice.into_iter().chain(in_parts));
+        Ok(Answer { output, coverage, run_range, notices })
     }
 }
 

@@ -12,12 +12,15 @@
 //! Several analyses together cost one pass, see [`Trace::run`]. Law: the answer does not depend on how many passes it
 //! took. The results themselves are computed in `ouzel_analyses` and `ouzel_diagnose`.
 
+use crate::path_keys::PathKeys;
 use crate::phases::{PlanKeys, replaced};
 use crate::trees::{TreeKeys, TreesBesidePhases, trees_of};
 use crate::{Options, Trace, Variations, wants_causes, wants_variations};
 use ouzel_analyses::By;
 use ouzel_analyses::call_path_profile::CallPathProfile;
-use ouzel_analyses::critical_path::{PathCalls, PathCallsOutput, PathProfile, critical_path, profile};
+use ouzel_analyses::critical_path::{
+    PathCalls, PathCallsOutput, PathProfile, WaitsOfDevices, critical_path, profile,
+};
 use ouzel_analyses::logical_lateness::{Cycle, LatenessOutput, lateness};
 use ouzel_analyses::message_waits::LateMessages;
 use ouzel_analyses::paired_operations::Operations;
@@ -37,9 +40,7 @@ use ouzel_model::{
     Definitions, Filter, Level, Notice, NoticeCode, Notices, Ticks, TimeRange, WorldRank, did_you_mean,
 };
 use ouzel_replay::{ChangeError, Graph, Replay};
-use ouzel_waits::accelerators::{
-    Accelerators, DeviceWhatIfError, DevicesOfRun, NO_LAUNCHES, ReportedDevices, StepError,
-};
+use ouzel_waits::accelerators::{DeviceWhatIfError, DevicesOfRun, ReportedDevices, StepError};
 use ouzel_waits::{DelaysOutput, Dependencies, KeptRecords, PathImpact, WaitRecords, Waits, WaitsOutput};
 use std::num::NonZeroU16;
 
@@ -192,25 +193,12 @@ impl Trace {
     fn path_of_all_calls(&self, options: &Options<'_>) -> Result<Answer<PathProfile>, AskError> {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
-        let operations = set.add(Operations::new(definitions));
-        let devices = Accelerators::new(definitions).without_code();
-        let devices = devices.has_devices().then(|| set.add_silent(devices));
+        let keys = PathKeys::new(&mut set, definitions);
         let mut pass = self.run(&set, options)?;
-        let mut operations = pass.outputs.take(&operations)?;
-        let devices = devices.map(|devices| pass.outputs.take(&devices)).transpose()?;
-        let answer = Answer::new((), pass);
         let notices = Notices::default();
-        notices.extend(answer.notices.iter().cloned());
-        let mut of_devices = Vec::new();
-        if let Some(devices) = devices {
-            let remap = operations.call_paths.absorb(&devices.call_paths);
-            of_devices = devices.path_waits(definitions);
-            of_devices.iter_mut().for_each(|wait| wait.call_path = remap.path(wait.call_path));
-            notices.extend(without_launch(devices.n_without_launch(definitions)));
-            notices.extend(devices.remarks(definitions));
-        }
-        let path = critical_path(&operations, &of_devices, definitions, &notices);
-        drop(operations);
+        notices.extend(pass.notices.iter().cloned());
+        let (path, _) = keys.path(&mut pass.outputs, definitions, &notices)?;
+        let answer = Answer::new((), pass);
         let calls = self.ask(PathCalls::new(&path), options)?.output;
         let classes = Semantics::default().classes(definitions);
         Ok(Answer {
@@ -274,7 +262,7 @@ impl Trace {
         let (waits, operations) = (pass.outputs.take(&waits)?, pass.outputs.take(&operations)?);
         let times = pass.outputs.take(&times)?;
         let mut answer = explained(Answer::new(waits, pass));
-        let path = critical_path(&operations, &[], definitions, &Notices::default());
+        let path = critical_path(&operations, &WaitsOfDevices::default(), definitions, &Notices::default());
         drop(operations);
         let mut dependencies = bounded(&mut answer.output);
         let mut set = AnalysisSet::default();
@@ -600,26 +588,13 @@ fn keeps_records(definitions: &Definitions, options: &Options<'_>) -> bool {
     options.filter.is_everything() && ranks.any(|rank| Some(rank) != first)
 }
 
-/// What is said of operations whose launch is not recorded, of so many.
-fn without_launch((n_without, n): (u64, u64)) -> Option<Notice> {
-    let what = match n_without {
-        0 => return None,
-        _ if n_without == n => NO_LAUNCHES.to_owned(),
-        _ => format!(
-            "no launch is recorded for {n_without} of {n} operations of accelerators: the path goes from them to the \
-             operation before, and not to the host"
-        ),
-    };
-    Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))
-}
-
 /// Bytes for the records of waits that the first pass of a report keeps, or an eighth of the memory limit: beyond,
 /// another pass reads them.
 const RECORD_BYTES: u64 = 64 << 20;
 
-/// Bytes for calls and operations of accelerators that a report replays together, or an eighth of the memory limit: beyond,
-/// it replays the run in parts.
-const DEVICE_BYTES: u64 = 64 << 20;
+/// Bytes for calls and operations of accelerators that are replayed together, or an eighth of the memory limit: beyond,
+/// the run is replayed in parts.
+pub(crate) const DEVICE_BYTES: u64 = 64 << 20;
 
 /// Most locations of which it keeps any.
 const MOST_KEPT: usize = 1024;

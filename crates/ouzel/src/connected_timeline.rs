@@ -1,7 +1,8 @@
 //! What every location does over time, and what connects the locations, in one pass.
 
+use crate::path_keys::PathKeys;
 use crate::{Answer, AskError, Options, Trace};
-use ouzel_analyses::critical_path::{CriticalPathOutput, critical_path};
+use ouzel_analyses::critical_path::CriticalPathOutput;
 use ouzel_analyses::paired_operations::{Operations, OperationsOutput};
 use ouzel_analyses::timeline::{Timeline, TimelineOutput};
 use ouzel_engine::AnalysisSet;
@@ -40,16 +41,20 @@ impl Trace {
         let definitions = self.definitions();
         let mut set = AnalysisSet::default();
         let timeline = set.add(Timeline::default());
-        let wants_operations = wanted.messages || wanted.critical_path;
-        let operations = wants_operations.then(|| set.add(Operations::new(definitions)));
+        let path_keys = wanted.critical_path.then(|| PathKeys::new(&mut set, definitions));
+        let operations =
+            (wanted.messages && !wanted.critical_path).then(|| set.add(Operations::new(definitions)));
         let mut pass = self.run(&set, options)?;
         let timeline = pass.outputs.take(&timeline)?;
-        let operations = operations.map(|key| pass.outputs.take(&key)).transpose()?;
         let notices = Notices::default();
         notices.extend(pass.notices.iter().cloned());
-        let with_path = operations.as_ref().filter(|_| wanted.critical_path);
-        let path = with_path.map(|operations| critical_path(operations, &[], definitions, &notices));
-        let messages = operations.filter(|_| wanted.messages);
+        let (path, messages) = match path_keys {
+            Some(keys) => {
+                let (path, operations) = keys.path(&mut pass.outputs, definitions, &notices)?;
+                (Some(path), Some(operations).filter(|_| wanted.messages))
+            }
+            None => (None, operations.map(|key| pass.outputs.take(&key)).transpose()?),
+        };
         let connected = ConnectedTimeline { timeline, messages, path };
         Ok(Answer { notices: notices.to_vec(), ..Answer::new(connected, pass) })
     }

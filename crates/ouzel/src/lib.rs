@@ -36,6 +36,7 @@ pub mod info;
 pub mod licenses;
 mod missing;
 pub mod multi_run;
+mod path_keys;
 mod phases;
 mod profile;
 mod profile_report;

@@ -4,7 +4,7 @@
 //! hand: the path tiles the run and its calls fill it, steps keep the order of messages and of locations,
 //! occurrences lie in the run, waits lie in their visits and are explained to the tick.
 
-use ouzel::analyses::critical_path::{PathCalls, critical_path, profile};
+use ouzel::analyses::critical_path::{PathCalls, WaitsOfDevices, critical_path, profile};
 use ouzel::analyses::logical_lateness::lateness;
 use ouzel::analyses::paired_operations::Operations;
 use ouzel::analyses::patterns::{CallSeries, PatternError, PatternOptions, patterns};
@@ -65,7 +65,7 @@ fn critical_paths_tile_the_run_and_steps_keep_the_order() {
     for (name, trace) in archives() {
         let definitions = trace.definitions();
         let operations = answer(&trace, Operations::new(definitions));
-        let path = critical_path(&operations, &[], definitions, &Notices::default());
+        let path = critical_path(&operations, &WaitsOfDevices::default(), definitions, &Notices::default());
         let calls = profile(
             &path,
             &answer(&trace, PathCalls::new(&path)),

@@ -229,9 +229,8 @@ impl Finding<'_> {
             leave: it.end,
             is_selected: it.is_selected,
         };
-        let members: Vec<CollectiveMember> = (0..).zip(all).map(member).collect();
-        let (instances, n_unaligned) = instances(&members, |op| all[op as usize].0, definitions);
-        drop(members);
+        let members = (0..).zip(all).map(member);
+        let (instances, n_unaligned) = instances(members, |op| all[op as usize].0, definitions);
         self.result.n_unaligned += n_unaligned;
         for instance in instances {
             let comm = definitions.communicator(instance[0].part.comm);

@@ -36,8 +36,8 @@ pub(crate) fn device_collective_waits(
         leave: it.end,
         is_selected: it.is_selected,
     };
-    let members: Vec<CollectiveMember> = (0..).zip(&all).map(member).collect();
-    let (instances, n_unaligned) = instances(&members, |op| all[op as usize].0, definitions);
+    let members = (0..).zip(&all).map(member);
+    let (instances, n_unaligned) = instances(members, |op| all[op as usize].0, definitions);
     found.n_partial += n_unaligned;
     for instance in instances {
         let n_selected = || instance.iter().filter(|it| it.is_selected).count() as u64;

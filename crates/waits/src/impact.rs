@@ -162,7 +162,7 @@ mod tests {
     use crate::Waits;
     use crate::tests::programs::{chain, late_at_barrier};
     use ouzel_analyses::call_path_profile::CallPathProfile;
-    use ouzel_analyses::critical_path::{PathCalls, critical_path, profile};
+    use ouzel_analyses::critical_path::{PathCalls, WaitsOfDevices, critical_path, profile};
     use ouzel_analyses::paired_operations::Operations;
     use ouzel_analyses::semantics::Semantics;
     use ouzel_model::{Notices, TraceSource};
@@ -171,8 +171,12 @@ mod tests {
 
     fn impact(trace: &ToyTrace) -> PathImpact {
         let definitions = trace.definitions();
-        let path =
-            critical_path(&run(trace, Operations::new(definitions)), &[], definitions, &Notices::default());
+        let path = critical_path(
+            &run(trace, Operations::new(definitions)),
+            &WaitsOfDevices::default(),
+            definitions,
+            &Notices::default(),
+        );
         let classes = Semantics::default().classes(definitions);
         let path = profile(&path, &run(trace, PathCalls::new(&path)), &classes, definitions);
         let (times, waits) = (run(trace, CallPathProfile), run(trace, Waits::new(definitions)));

@@ -126,7 +126,7 @@ impl Dependencies {
         };
         for_each_pair(&messages, cx.definitions, |pair| connect(pair.send.place(), pair.receive.place()));
         matched.for_each(&mut connect);
-        let (instances, _) = instances(&members, |op| operations[op as usize], cx.definitions);
+        let (instances, _) = instances(members, |op| operations[op as usize], cx.definitions);
         for instance in instances {
             let parts: Vec<(u32, CollectivePoint)> =
                 instance.iter().map(|member| parts[member.op as usize]).collect();

@@ -50,5 +50,5 @@ pub use bounds::{Bound, PathBounds};
 pub use calls::{PathCalls, PathCallsOutput, SegmentShare};
 pub use in_mpi::{CallsOfMpi, RangesInMpi};
 pub use profile::{PathProfile, PathRow, RegionTime, profile};
-pub use waits::{DeviceWaitKind, SegmentKind, WaitOfDevices};
+pub use waits::{DeviceWaitKind, SegmentKind, WaitOfDevices, WaitsOfDevices};
 pub use walk::{CriticalPathOutput, Segment, critical_path};

@@ -14,7 +14,7 @@ fn operations(trace: &ToyTrace) -> OperationsOutput {
 }
 
 fn path(trace: &ToyTrace) -> CriticalPathOutput {
-    critical_path(&operations(trace), &[], trace.definitions(), &Notices::default())
+    critical_path(&operations(trace), &WaitsOfDevices::default(), trace.definitions(), &Notices::default())
 }
 
 fn profiled(trace: &ToyTrace, path: &CriticalPathOutput) -> PathProfile {
@@ -122,7 +122,12 @@ fn what_a_profiler_adds_to_a_process_is_not_its_main_thread() {
          0.1: enter work @1, leave @60",
     );
     trace.definitions_mut().locations[0].kind = ouzel_model::LocationKind::Unknown;
-    let output = critical_path(&operations(&trace), &[], trace.definitions(), &Notices::default());
+    let output = critical_path(
+        &operations(&trace),
+        &WaitsOfDevices::default(),
+        trace.definitions(),
+        &Notices::default(),
+    );
     assert_eq!(described(&output.segments), [("local", 1, 1, 60)]);
 }
 
@@ -133,7 +138,8 @@ fn wrong_clocks_are_not_followed() {
          1: enter MPI_Send @3, send>0 @3, leave @4, enter MPI_Send @4, send>0 @4, leave @4",
     );
     let notices = Notices::default();
-    let output = critical_path(&operations(&trace), &[], trace.definitions(), &notices);
+    let output =
+        critical_path(&operations(&trace), &WaitsOfDevices::default(), trace.definitions(), &notices);
     assert_eq!(described(&output.segments), [("local", 1, 3, 4), ("message", 0, 4, 9)]);
     assert_eq!((output.n_out_of_order, notices.to_vec()[0].code), (1, NoticeCode::MessageOrder));
 }
@@ -159,7 +165,8 @@ fn segments_tile_the_run_where_clocks_agree() {
     for seed in 0..60 {
         let trace = agreeing_trace(seed);
         let operations = operations(&trace);
-        let output = critical_path(&operations, &[], trace.definitions(), &Notices::default());
+        let output =
+            critical_path(&operations, &WaitsOfDevices::default(), trace.definitions(), &Notices::default());
         assert_eq!(output.n_out_of_order, 0);
         let end = operations.lines.iter().map(|line| line.end.0).max().unwrap();
         check_tiles(&output, end, &format!("seed {seed}"));
@@ -230,7 +237,8 @@ fn the_path_is_that_of_the_slow_way() {
     for seed in 100..160 {
         let trace = agreeing_trace(seed);
         let operations = operations(&trace);
-        let found = critical_path(&operations, &[], trace.definitions(), &Notices::default());
+        let found =
+            critical_path(&operations, &WaitsOfDevices::default(), trace.definitions(), &Notices::default());
         assert_eq!(described(&found.segments), slow_path(&operations), "seed {seed}");
     }
 }

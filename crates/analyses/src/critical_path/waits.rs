@@ -4,6 +4,7 @@ use crate::paired_operations::{CollectiveInstance, Operation, OperationsOutput};
 use ouzel_model::{CallPathId, CollectiveOp, Definitions, LocationId, Ticks, WorldRank};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// What the path is in a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -34,8 +35,17 @@ impl SegmentKind {
     }
 }
 
+/// Waits in processes that drive accelerators.
+#[derive(Debug, Clone, Default)]
+pub struct WaitsOfDevices {
+    /// The waits, at least those that the path can pass.
+    pub list: Vec<WaitOfDevices>,
+    /// Who waits or is waited for in any wait.
+    pub locations: BTreeSet<LocationId>,
+}
+
 /// A wait of a thread or a stream in a process that drives accelerators.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitOfDevices {
     /// What for.
     pub kind: DeviceWaitKind,
@@ -54,7 +64,7 @@ pub struct WaitOfDevices {
 }
 
 /// What a thread or a stream waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceWaitKind {
     /// A stream, for the call that launches an operation.
     Launch,

@@ -1,6 +1,6 @@
 //! The walk from the end of the run back to its start.
 
-use super::waits::{SegmentKind, Wait, WaitOfDevices, waits};
+use super::waits::{SegmentKind, Wait, WaitsOfDevices, waits};
 use crate::paired_operations::{LocationSpan, OperationsOutput};
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Notices, Ticks, TimeRange,
@@ -55,16 +55,16 @@ impl CriticalPathOutput {
 /// `output`. Says to `notices` what it could not follow.
 pub fn critical_path(
     output: &OperationsOutput,
-    of_devices: &[WaitOfDevices],
+    of_devices: &WaitsOfDevices,
     definitions: &Definitions,
     notices: &Notices,
 ) -> CriticalPathOutput {
-    let (waits, n_out_of_order) = waits(output, of_devices, definitions);
+    let (waits, n_out_of_order) = waits(output, &of_devices.list, definitions);
     if 0 < n_out_of_order {
         let what = "the critical path does not follow a message: it was received before it was sent; --repair-clocks corrects clocks";
         notices.push(Notice::new(Level::Medium, NoticeCode::MessageOrder, what).times(n_out_of_order));
     }
-    let mut segments = walk(output, &waits, &helpers(output, of_devices));
+    let mut segments = walk(output, &waits, &helpers(output, &of_devices.locations));
     segments.reverse();
     segments.retain_mut(|segment| select(segment, output));
     CriticalPathOutput { call_paths: output.call_paths.clone(), segments, n_out_of_order }
@@ -85,9 +85,7 @@ fn select(segment: &mut Segment, output: &OperationsOutput) -> bool {
 
 /// Locations that have no part in what accelerators do, of ranks that have others which do: threads that only wait for
 /// the end, and those of profilers.
-fn helpers(output: &OperationsOutput, of_devices: &[WaitOfDevices]) -> BTreeSet<LocationId> {
-    let takes_part: BTreeSet<LocationId> =
-        of_devices.iter().flat_map(|wait| [wait.location, wait.cause]).collect();
+fn helpers(output: &OperationsOutput, takes_part: &BTreeSet<LocationId>) -> BTreeSet<LocationId> {
     let ranks: BTreeSet<_> = output
         .lines
         .iter()

@@ -86,7 +86,9 @@ impl Analysis for Operations {
         };
         let collectives =
             own.collectives.iter().map(|part| own.part(part, root(part.comm, part.root))).collect();
-        into.locations.insert(cx.location, LocationOps { ops: own.ops, collectives });
+        let mut ops = own.ops;
+        ops.shrink_to_fit();
+        into.locations.insert(cx.location, LocationOps { ops, collectives });
     }
 
     fn remap(&self, partial: &mut OperationsPartial, remap: &Remap) {

@@ -36,13 +36,13 @@ type Queues = BTreeMap<Who, Vec<CollectiveMember>>;
 
 /// Members of each instance by rank, and the number of selected collectives that belong to none.
 pub fn instances(
-    members: &[CollectiveMember],
+    members: impl IntoIterator<Item = CollectiveMember>,
     location_of: impl Fn(u32) -> LocationId,
     definitions: &Definitions,
 ) -> (Vec<Vec<CollectiveMember>>, u64) {
     let mut by_comm: BTreeMap<_, Queues> = BTreeMap::new();
     let mut n_unaligned = 0;
-    for &member in members {
+    for member in members {
         let location = location_of(member.op);
         let comm = definitions.communicator(member.part.comm);
         match comm.membership {

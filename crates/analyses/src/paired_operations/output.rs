@@ -146,7 +146,8 @@ pub(super) fn output(
     let settled_posts = settled.messages.n_posted();
     let n_operations = locations.values().map(|location| location.ops.len()).sum();
     let mut operations = Vec::with_capacity(n_operations);
-    let mut members = Vec::new();
+    let n_members = locations.values().map(|location| location.collectives.len()).sum();
+    let mut members = Vec::with_capacity(n_members);
     let mut of_end: BTreeMap<LocationId, Vec<u32>> = BTreeMap::new();
     for (location, of_location) in locations {
         // Receives are numbered as posted and stand where they complete.
@@ -206,7 +207,7 @@ pub(super) fn output(
     rendezvous.found.sort_unstable();
     let messages = (0..).zip(receive_of).filter(|&(_, receive)| receive != NONE);
     let (instances, n_unaligned_collectives) =
-        instances(&members, |op| operations[op as usize].location, cx.definitions);
+        instances(members, |op| operations[op as usize].location, cx.definitions);
     let n_unresolved = ends.unresolved_peers + ends.uncompleted_receives;
     OperationsOutput {
         call_paths,

@@ -10,11 +10,11 @@ use crate::terminal::page::Page;
 use crate::terminal::style::Paint;
 use crate::terminal::units;
 use clap::Args;
-use ouzel::Trace;
 use ouzel::analyses::critical_path::PathProfile;
 use ouzel::diagnose::NO_REGION;
-use ouzel::model::Ticks;
+use ouzel::model::{Notice, Ticks};
 use ouzel::waits::accelerators::{DeviceChange, DeviceProjection};
+use ouzel::{Answer, Trace};
 use ouzel_answers::CriticalPathAnswer;
 use ouzel_plot::pictures;
 use std::sync::Arc;
@@ -68,11 +68,18 @@ impl Question for CriticalPathArgs {
 
 fn run(session: &Session<'_>, args: &CriticalPathArgs) -> anyhow::Result<Outcome> {
     let definitions = session.definitions();
-    let answer = session.answer(Trace::critical_path)?;
+    let mut answer = session.answer(Trace::critical_path)?;
     let changes = DeviceChange::all(args.faster.clone(), args.fused, args.no_launch_cost);
     let what_if = match changes.is_empty() {
         true => None,
-        false => Some(session.answer(|trace, options| trace.device_what_if(&changes, options))?.output),
+        false => {
+            let Answer { output, notices, .. } =
+                session.answer(|trace, options| trace.device_what_if(&changes, options))?;
+            let are_new = notices.into_iter().filter(|it| !answer.notices.contains(it));
+            let new: Vec<Notice> = are_new.collect();
+            answer.notices.extend(new);
+            Some(output)
+        }
     };
     let what_if = what_if.as_ref();
     plot(session, || pictures::critical_path(&answer.output, definitions, &origin(session)))?;

@@ -7,7 +7,7 @@ use crate::command::{Command, Need, Question};
 use crate::exit::Outcome;
 use crate::session::Session;
 use clap::{Args, ValueEnum};
-use ouzel::waits::accelerators::{KernelsBy, KernelsOutput, KernelsPer, KernelsTable, StepsAsked};
+use ouzel::waits::accelerators::{KernelsBy, KernelsPer, KernelsTable, StepsAsked};
 use ouzel_answers::KernelsAnswer;
 use page::write_page;
 use std::num::NonZeroU16;
@@ -96,16 +96,8 @@ fn run(session: &Session<'_>, args: &KernelsArgs) -> anyhow::Result<Outcome> {
     let by = args.by.into();
     let per = if args.per.is_some() { KernelsPer::Step } else { KernelsPer::Run };
     let asked = StepsAsked { per_step: per == KernelsPer::Step, ..args.step.asked() };
-    let answer = match args.over_time {
-        None => session.answer(|trace, options| trace.kernels(by, per, &asked, options))?,
-        Some(bins) => {
-            let answer = session.answer(|trace, options| trace.accelerators(&asked, options))?;
-            answer.map(|output| {
-                let over_time = Some(output.over_time(bins, definitions));
-                KernelsOutput { over_time, ..output.kernels(by, per, definitions) }
-            })
-        }
-    };
+    let answer =
+        session.answer(|trace, options| trace.kernels((by, per), args.over_time, &asked, options))?;
     let table = if args.over_time.is_some() { KernelsTable::OverTime } else { KernelsTable::Rows };
     session.reply(
         &answer,

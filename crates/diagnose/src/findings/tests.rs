@@ -16,7 +16,7 @@ use ouzel_model::{Filter, SystemNode, SystemNodeId, TraceSource};
 use ouzel_replay::Graph;
 use ouzel_testkit::{ToyTrace, run};
 use ouzel_waits::Waits;
-use ouzel_waits::accelerators::Accelerators;
+use ouzel_waits::accelerators::ReportedDevices;
 use program::{Action, Program};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -41,12 +41,11 @@ fn report(trace: &ToyTrace) -> RunReport {
         material.add_replay(replay);
         material.add_delays(delays);
     }
-    let devices = Accelerators::new(trace.definitions());
-    if devices.has_devices() {
-        let devices = run(trace, devices);
-        material.add_summary(devices.summary(trace.definitions()));
-        let losses = devices.losses(trace.definitions()).expect("simulated runs can be replayed");
-        material.add_accelerators(losses);
+    let devices = run(trace, ReportedDevices::new(trace.definitions(), u64::MAX));
+    if devices.summary().is_some() {
+        material.add_summary(devices.summary());
+        let (losses, _) = devices.losses(trace.definitions()).expect("nothing is put aside");
+        material.add_accelerators(losses.expect("simulated runs can be replayed"));
     }
     material.report(trace.definitions())
 }

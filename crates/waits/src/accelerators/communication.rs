@@ -93,8 +93,8 @@ fn complete_instances(all: &[(LocationId, CollectiveSpan)], definitions: &Defini
         leave: it.end,
         is_selected: true,
     };
-    let members: Vec<CollectiveMember> = (0..).zip(all).map(member).collect();
-    let (found, _) = instances(&members, |op| all[op as usize].0, definitions);
+    let members = (0..).zip(all).map(member);
+    let (found, _) = instances(members, |op| all[op as usize].0, definitions);
     let is_complete = |of: &Vec<CollectiveMember>| {
         of.first().is_some_and(|it| n_members(definitions.communicator(it.part.comm)) <= of.len())
     };

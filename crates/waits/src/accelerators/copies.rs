@@ -71,7 +71,7 @@ impl CopyRate {
         self.ns += ns;
     }
 
-    fn merge(&mut self, from: CopyRate) {
+    pub fn merge(&mut self, from: CopyRate) {
         self.n += from.n;
         self.bytes = self.bytes.saturating_add(from.bytes);
         self.ns += from.ns;

@@ -110,6 +110,11 @@ impl KeptDevices {
         self.shelved.append(&mut from.shelved);
     }
 
+    /// Locations of which anything is kept, some more than once.
+    pub fn locations(&self) -> impl Iterator<Item = LocationId> {
+        self.records.keys().copied().chain(self.slices().map(|it| it.location))
+    }
+
     /// Number of all records.
     pub fn n_records(&self) -> usize {
         self.n_records + self.slices().map(|it| it.n_records).sum::<usize>()

@@ -16,6 +16,7 @@ use super::kernels::{Durations, KernelRow, KernelType, KernelsBy, KernelsOutput,
 use super::lengths::LengthCounts;
 use super::longest_gaps::IdleGap;
 use super::memory::{PoolSums, memory_rows};
+use super::over_time::OverTimeSums;
 use super::queues::{delay_rows, queue_rows};
 use super::shapes::ShapeSums;
 use super::step_rows::step_rows;
@@ -67,6 +68,8 @@ pub(super) struct KernelSums {
     /// Only if idle time is asked for: each stream, and the longest gaps of each process.
     pub idle: Vec<StreamIdle>,
     pub gaps: Vec<IdleGap>,
+    /// Only if bins are asked for.
+    pub over_time: OverTimeSums,
 }
 
 impl KernelSums {
@@ -85,6 +88,7 @@ impl KernelSums {
         self.collectives.extend(from.collectives);
         self.idle.extend(from.idle);
         self.gaps.extend(from.gaps);
+        self.over_time.merge(from.over_time);
     }
 }
 
@@ -97,12 +101,6 @@ fn counted(collected: Collected) -> BTreeMap<GroupKey, GroupSums> {
 }
 
 impl AcceleratorsOutput {
-    /// What the selected streams run, an operation in the time range in which it begins.
-    pub fn kernels(&self, by: KernelsBy, per: KernelsPer, definitions: &Definitions) -> KernelsOutput {
-        let asked = KernelsAsked { by, per, only_step: self.only_step, pools: self.kept.pools() };
-        self.kernel_sums(by, per, definitions).output(&asked, definitions)
-    }
-
     /// The sums of all processes.
     pub(super) fn kernel_sums(
         &self,

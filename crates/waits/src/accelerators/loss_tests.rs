@@ -68,8 +68,8 @@ fn a_copy_that_the_host_waits_for_at_once_is_found_without_ids_if_there_is_one_s
     assert!(losses(&trace(copies)).iter().all(|it| !it.starts_with("Pageable")));
     let remarks = |text: &str| {
         let trace = ToyTrace::new(text);
-        let output: AcceleratorsOutput = run(&trace, Accelerators::new(trace.definitions()));
-        output.remarks(trace.definitions()).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
+        let devices = run(&trace, ReportedDevices::new(trace.definitions(), u64::MAX));
+        devices.remarks(trace.definitions()).into_iter().map(|notice| notice.message).collect::<Vec<_>>()
     };
     assert_eq!(remarks(&trace("")), [""; 0]);
     assert!(remarks(&trace(copies))[0].starts_with("which call started 2 copies is not recorded"));

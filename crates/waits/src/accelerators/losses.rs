@@ -21,7 +21,6 @@
 
 use super::AcceleratorsOutput;
 use super::alternatives;
-use super::idle::IdleCause;
 use super::loss::{Candidate, DeviceLoss, loss};
 use super::loss_kind::DeviceLossKind;
 use super::members::DeviceMember;
@@ -51,20 +50,6 @@ pub struct DeviceLosses {
 }
 
 impl AcceleratorsOutput {
-    /// The losses of the whole run; none if it cannot be replayed, and samples do not show what hosts do instead.
-    pub fn losses(&self, definitions: &Definitions) -> Option<DeviceLosses> {
-        let processes = self.processes(definitions);
-        let collectives = self.collective_members(&processes, definitions).instances(definitions);
-        let waiting =
-            self.idle_of(&processes, definitions).iter().map(|row| row.of(IdleCause::Partner)).sum();
-        let imbalance = self.kernel_times(&processes, definitions).imbalance(waiting);
-        let code = self.code_of_hosts(&processes);
-        drop(processes);
-        let of_samples = code.losses(self, definitions);
-        let found = of_samples.or_else(|| self.replayed_losses(&collectives, definitions))?;
-        Some(DeviceLosses { call_paths: self.call_paths.clone(), list: chosen(found, imbalance) })
-    }
-
     /// What replays of these records find, with their collectives; none if they cannot be replayed.
     pub(super) fn replayed_losses(
         &self,

@@ -20,8 +20,12 @@ pub(super) struct DeviceMember {
     pub path: CallPathId,
     pub start: Ticks,
     pub end: Ticks,
-    pub collective: StreamCollective,
+    op: CollectiveOp,
+    comm: CommId,
 }
+
+// What the documentation of the crate says of memory.
+const _: () = assert!(size_of::<DeviceMember>() <= 32);
 
 /// The collective operations of some processes.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +43,12 @@ impl CollectiveMembers {
         all.for_each(|it| it.path = remap.path(it.path));
     }
 
+    /// Where and when each operation that may be a member of a collective begins and ends.
+    pub fn places(&self) -> Vec<(LocationId, Ticks, Ticks)> {
+        let all = self.recorded.values().chain(self.named.values().flat_map(BTreeMap::values)).flatten();
+        all.map(|it| (it.location, it.start, it.end)).collect()
+    }
+
     pub fn merge(&mut self, from: CollectiveMembers) {
         self.recorded.extend(from.recorded);
         for (name, of) in from.named {
@@ -50,24 +60,21 @@ impl CollectiveMembers {
     }
 
     /// The collectives whose members are all known.
-    pub fn instances(&self, definitions: &Definitions) -> Vec<Vec<DeviceMember>> {
+    pub fn instances(self, definitions: &Definitions) -> Vec<Vec<DeviceMember>> {
         if self.recorded.is_empty() {
             return self.in_order();
         }
-        let all: Vec<DeviceMember> = self.recorded.values().flatten().copied().collect();
+        let mut all: Vec<DeviceMember> = Vec::with_capacity(self.recorded.values().map(Vec::len).sum());
+        // Each list is let go once it is copied.
+        self.recorded.into_values().for_each(|of| all.extend(of));
         let member = |(op, it): (u32, &DeviceMember)| CollectiveMember {
             op,
-            part: CollectivePart {
-                op: it.collective.op,
-                comm: it.collective.comm,
-                root: None,
-                arrived: it.start,
-            },
+            part: CollectivePart { op: it.op, comm: it.comm, root: None, arrived: it.start },
             leave: it.end,
             is_selected: true,
         };
-        let members: Vec<CollectiveMember> = (0..).zip(&all).map(member).collect();
-        let (found, _) = instances(&members, |op| all[op as usize].location, definitions);
+        let members = (0..).zip(&all).map(member);
+        let (found, _) = instances(members, |op| all[op as usize].location, definitions);
         let is_complete = |of: &Vec<CollectiveMember>| {
             of.first().is_some_and(|it| n_members(definitions.communicator(it.part.comm)) <= of.len())
         };
@@ -127,7 +134,8 @@ impl AcceleratorsOutput {
                 .filter_map(|collective| {
                     let it = stream.operations.get(collective.nth as usize)?;
                     let (location, path, start, end) = (stream.location, it.path, it.start, it.end);
-                    Some(DeviceMember { location, path, start, end, collective: *collective })
+                    let &StreamCollective { op, comm, .. } = collective;
+                    Some(DeviceMember { location, path, start, end, op, comm })
                 })
                 .collect();
             if !of_stream.is_empty() {
@@ -141,21 +149,15 @@ impl AcceleratorsOutput {
         let mut members = CollectiveMembers::default();
         let Some(first) = process.streams.first().map(|stream| stream.location) else { return members };
         for stream in &process.streams {
-            for (nth, it) in (0..).zip(stream.operations) {
+            for it in stream.operations {
                 let region = self.call_paths.region(it.path).map(|region| definitions.region(region));
                 let Some(region) = region.filter(|_| self.activity(it.path) == Activity::Communication)
                 else {
                     continue;
                 };
-                let collective = StreamCollective {
-                    nth,
-                    op: CollectiveOp::Unknown,
-                    comm: CommId::from_index(0),
-                    bytes_sent: 0,
-                    bytes_received: 0,
-                };
                 let (location, path, start, end) = (stream.location, it.path, it.start, it.end);
-                let member = DeviceMember { location, path, start, end, collective };
+                let (op, comm) = (CollectiveOp::Unknown, CommId::from_index(0));
+                let member = DeviceMember { location, path, start, end, op, comm };
                 let of_name = members.named.entry(region.name.to_string()).or_default();
                 of_name.entry(first).or_default().push(member);
             }

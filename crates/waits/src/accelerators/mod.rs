@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Which call launched which operation, and for what the host and streams wait, is found as in the other analysis of
-//! this crate, see `devices`. One pass answers all three questions.
+//! this crate, see `devices`. Questions that need only sums of each process reduce it once it is read, see `by_process`.
 //!
 //! Laws: each operation is counted once, in the time range in which it begins; the causes of a stream's idle time add up
 //! to that time exactly. Memory is that of `devices`, with 16 bytes more for each copy, 32 for each collective, and 24
@@ -17,6 +17,9 @@
 #![expect(clippy::excessive_nesting, reason = "processes have streams, these operations, these launches")]
 
 mod alternatives;
+#[cfg(test)]
+mod at_once;
+mod by_process;
 mod communication;
 mod copies;
 mod difference;
@@ -40,7 +43,10 @@ mod names;
 mod over_time;
 mod parts;
 mod path;
+#[cfg(test)]
+mod path_tests;
 mod queues;
+mod reachable;
 mod remarks;
 mod replay;
 mod reported;
@@ -70,6 +76,7 @@ pub use losses::DeviceLosses;
 pub use memory::{MemoryRow, OperatorMemoryRow};
 pub use names::{allocates_memory, stream_id};
 pub use over_time::{CopyBin, DelayRange, KernelsOverTime, QueueLength, StreamBin};
+pub use path::{PathWaits, PathWaitsFold, PathWaitsOutput};
 pub use queues::{LaunchDelay, StreamQueue};
 pub use reported::{DevicesOfRun, ReportedDevices, ReportedDevicesFold};
 pub use resource_tables::gaps_table;
@@ -303,25 +310,6 @@ pub struct AcceleratorsOutput {
 }
 
 impl AcceleratorsOutput {
-    /// How many operations have no recorded launch, though others have; and how many there are.
-    pub fn n_without_launch(&self, definitions: &Definitions) -> (u64, u64) {
-        let (mut n_without, mut n) = (0, 0);
-        for process in self.processes(definitions) {
-            for stream in &process.streams {
-                n_without += stream.launches.iter().filter(|launch| launch.is_none()).count() as u64;
-                n += stream.operations.len() as u64;
-            }
-        }
-        (n_without, n)
-    }
-
-    /// Whether the trace says which call launched any of the operations.
-    pub fn knows_launches(&self, definitions: &Definitions) -> bool {
-        let processes = self.processes(definitions);
-        let mut launches = processes.iter().flat_map(|process| &process.streams).flat_map(|it| &it.launches);
-        launches.any(Option::is_some)
-    }
-
     /// What an operation of a call path is.
     fn activity(&self, path: CallPathId) -> Activity {
         let region = self.call_paths.region(path);

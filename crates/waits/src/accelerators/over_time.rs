@@ -1,17 +1,19 @@
 //! Queues, launch delays and copies over time, in bins of equal width; and how long queues and delays are how often.
 //!
 //! An operation and its delay belong to the bin in which it begins, and so does a copy. The length of a queue is averaged
-//! over the time of the bin. Law: times over the bins, and over the lengths of a queue, add up to those of the stream.
+//! over the time of the bin. Laws: times over the bins, and over the lengths of a queue, add up to those of the stream;
+//! the sums of several processes are those of each, merged in any order.
 
 use super::AcceleratorsOutput;
 use super::copies::CopyRate;
 use super::names::direction;
+use super::sums::merge_maps;
 use crate::devices::records::OperationValue;
 use crate::devices::streams::{DeviceProcess, Stream};
 use ouzel_analyses::time_grid::TimeGrid;
-use ouzel_model::{Definitions, LocationId, Ticks, TimeRange, WorldRank};
+use ouzel_model::{Definitions, LocationId, RegionId, Ticks, WorldRank};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::num::NonZeroU16;
 
 /// What streams do in one bin.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,101 +97,144 @@ pub struct DelayRange {
 /// From each time on, the length of a queue.
 type QueueSteps = Vec<(Ticks, u64)>;
 
-impl AcceleratorsOutput {
-    /// Queues, delays and copies in bins over the selected time, else the run.
-    pub fn over_time(&self, bins: NonZeroU16, definitions: &Definitions) -> KernelsOverTime {
-        let first = self.spans.values().map(|span| span.0).min().unwrap_or(Ticks(0));
-        let last = self.spans.values().map(|span| span.1).max().unwrap_or(Ticks(0));
-        let run = TimeRange { start: first, end: last };
-        let window =
-            self.window.map_or(run, |it| TimeRange { start: it.start.max(first), end: it.end.min(last) });
-        let grid = TimeGrid::new(window, bins);
-        let processes = self.processes(definitions);
-        let mut streams = Vec::new();
-        let mut copies: BTreeMap<(usize, &'static str), CopyRate> = BTreeMap::new();
-        let mut best: BTreeMap<&'static str, f64> = BTreeMap::new();
-        for process in &processes {
-            for stream in &process.streams {
-                streams.extend(self.stream_bins(process, stream, &grid, definitions));
-                self.for_selected(stream, definitions, |op| {
-                    let name = self.name(op.it.path, definitions);
-                    let Some(direction) = name.as_deref().filter(|_| op.is_memory()).and_then(direction)
-                    else {
-                        return;
-                    };
-                    let bytes = self.value(stream.location, op.nth, OperationValue::Bytes);
-                    let (Some(bytes), Some(bin)) = (bytes, grid.bin(op.it.start)) else { return };
-                    copies.entry((bin, direction)).or_default().add(bytes, op.ns);
-                    if 0 < op.ns {
-                        let rate = best.entry(direction).or_default();
-                        *rate = rate.max(bytes as f64 / op.ns as f64);
-                    }
-                });
+/// What is kept of some processes: integers and ids only.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OverTimeSums {
+    /// By stream; those with operations have all bins.
+    streams: BTreeMap<LocationId, Vec<BinSums>>,
+    /// By bin and region of copies that begin and have a size.
+    copies: BTreeMap<(usize, RegionId), CopyRate>,
+    /// By region the copy with the highest rate.
+    best: BTreeMap<RegionId, CopyRate>,
+}
+
+/// A stream in one bin.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct BinSums {
+    n: u64,
+    busy: Ticks,
+    /// Lengths of the queue, each as often as it has ticks.
+    queued: u128,
+    max_queue_length: u64,
+    n_delays: u64,
+    delays_ns: u128,
+    max_delay_ns: Option<u64>,
+}
+
+/// The copy with the higher rate.
+fn faster(one: CopyRate, other: CopyRate) -> CopyRate {
+    let is_faster =
+        u128::from(one.bytes) * u128::from(other.ns) < u128::from(other.bytes) * u128::from(one.ns);
+    if is_faster { other } else { one }
+}
+
+impl OverTimeSums {
+    pub fn merge(&mut self, from: OverTimeSums) {
+        // A stream belongs to one process.
+        self.streams.extend(from.streams);
+        merge_maps(&mut self.copies, from.copies, CopyRate::merge);
+        merge_maps(&mut self.best, from.best, |best, it| *best = faster(*best, it));
+    }
+
+    /// What the sums of all processes say.
+    pub fn output(self, grid: TimeGrid, definitions: &Definitions) -> KernelsOverTime {
+        let row = |location: LocationId, bin: usize, of: &BinSums| {
+            let width = grid.edge(bin + 1).since(grid.edge(bin)).0;
+            StreamBin {
+                bin,
+                rank: definitions.location(location).rank,
+                location,
+                n: of.n,
+                busy: of.busy,
+                mean_queue_length: if width == 0 { 0.0 } else { of.queued as f64 / width as f64 },
+                max_queue_length: of.max_queue_length,
+                mean_delay_ns: (0 < of.n_delays).then(|| of.delays_ns as f64 / of.n_delays as f64),
+                max_delay_ns: of.max_delay_ns,
             }
+        };
+        let of_stream = |(&location, bins): (&LocationId, &Vec<BinSums>)| {
+            (0..).zip(bins).map(|(bin, of)| row(location, bin, of)).collect::<Vec<_>>()
+        };
+        let mut streams: Vec<StreamBin> = self.streams.iter().flat_map(of_stream).collect();
+        streams.sort_by_key(|row| (row.bin, row.rank.is_none(), row.rank, row.location));
+        let direction_of = |region: RegionId| direction(&definitions.region(region).name);
+        let mut best: BTreeMap<&'static str, CopyRate> = BTreeMap::new();
+        for (region, rate) in self.best {
+            let Some(direction) = direction_of(region) else { continue };
+            best.entry(direction).and_modify(|best| *best = faster(*best, rate)).or_insert(rate);
         }
-        streams.sort_by_key(|row: &StreamBin| (row.bin, row.rank.is_none(), row.rank, row.location));
+        let mut copies: BTreeMap<(usize, &'static str), CopyRate> = BTreeMap::new();
+        for ((bin, region), rate) in self.copies {
+            let direction = direction_of(region);
+            direction.into_iter().for_each(|it| copies.entry((bin, it)).or_default().merge(rate));
+        }
         let copies = copies.into_iter().map(|((bin, direction), rate)| {
-            let (gb_per_s, best) = (rate.gb_per_s(), best.get(direction));
+            let (gb_per_s, best) = (rate.gb_per_s(), best.get(direction).and_then(|best| best.gb_per_s()));
             let of_best = gb_per_s.zip(best).map(|(rate, best)| rate / best);
             CopyBin { bin, direction, n: rate.n, bytes: rate.bytes, total_ns: rate.ns, gb_per_s, of_best }
         });
         KernelsOverTime { grid, streams, copies: copies.collect() }
     }
+}
 
+impl AcceleratorsOutput {
+    /// Queues, delays and copies in bins.
+    pub(super) fn over_time_sums(&self, grid: &TimeGrid, definitions: &Definitions) -> OverTimeSums {
+        let mut sums = OverTimeSums::default();
+        for process in &self.processes(definitions) {
+            for stream in &process.streams {
+                let bins = self.stream_bins(process, stream, grid, definitions);
+                sums.streams.extend(bins.map(|bins| (stream.location, bins)));
+                self.for_selected(stream, definitions, |op| {
+                    let region = self.call_paths.region(op.it.path).filter(|_| op.is_memory());
+                    let bytes = self.value(stream.location, op.nth, OperationValue::Bytes);
+                    let (Some(region), Some(bytes)) = (region, bytes) else { return };
+                    let Some(bin) = grid.bin(op.it.start) else { return };
+                    sums.copies.entry((bin, region)).or_default().add(bytes, op.ns);
+                    if 0 < op.ns {
+                        let rate = CopyRate { n: 1, bytes, ns: op.ns };
+                        let best = sums.best.entry(region).or_insert(rate);
+                        *best = faster(*best, rate);
+                    }
+                });
+            }
+        }
+        sums
+    }
+
+    /// The bins of a stream; none without operations that count.
     fn stream_bins(
         &self,
         process: &DeviceProcess<'_>,
         stream: &Stream<'_>,
         grid: &TimeGrid,
         definitions: &Definitions,
-    ) -> Vec<StreamBin> {
-        let rank = definitions.location(stream.location).rank;
-        let none = |bin| StreamBin {
-            bin,
-            rank,
-            location: stream.location,
-            n: 0,
-            busy: Ticks(0),
-            mean_queue_length: 0.0,
-            max_queue_length: 0,
-            mean_delay_ns: None,
-            max_delay_ns: None,
-        };
-        let mut rows: Vec<StreamBin> = (0..grid.n_bins()).map(none).collect();
-        let mut delays = vec![(0_u64, 0_u128); grid.n_bins()];
+    ) -> Option<Vec<BinSums>> {
+        let mut bins = vec![BinSums::default(); grid.n_bins()];
         let mut n = 0;
         let mut free = Ticks(0);
         for (nth, it) in stream.operations.iter().enumerate().filter(|(nth, _)| self.counts(stream, *nth)) {
             n += 1;
             // Operations of a stream may overlap, as those of a graph do.
-            for_bins(grid, (it.start.max(free), it.end), |bin, ticks| rows[bin].busy += ticks);
+            for_bins(grid, (it.start.max(free), it.end), |bin, ticks| bins[bin].busy += ticks);
             free = free.max(it.end);
             let Some(bin) = grid.bin(it.start) else { continue };
-            rows[bin].n += 1;
+            bins[bin].n += 1;
             if let Some(ns) = delay_ns(process, stream, nth, definitions) {
-                let (n, sum) = &mut delays[bin];
-                (*n, *sum) = (*n + 1, *sum + u128::from(ns));
-                rows[bin].max_delay_ns = rows[bin].max_delay_ns.max(Some(ns));
+                bins[bin].n_delays += 1;
+                bins[bin].delays_ns += u128::from(ns);
+                bins[bin].max_delay_ns = bins[bin].max_delay_ns.max(Some(ns));
             }
         }
-        if n == 0 {
-            return Vec::new();
-        }
-        let mut weighted = vec![0_u128; grid.n_bins()];
         let steps = queue_steps(&self.queue_changes(process, stream));
         for pair in steps.windows(2) {
             let ((start, length), (end, _)) = (pair[0], pair[1]);
             for_bins(grid, (start, end), |bin, ticks| {
-                weighted[bin] += u128::from(length) * u128::from(ticks.0);
-                rows[bin].max_queue_length = rows[bin].max_queue_length.max(length);
+                bins[bin].queued += u128::from(length) * u128::from(ticks.0);
+                bins[bin].max_queue_length = bins[bin].max_queue_length.max(length);
             });
         }
-        for (row, (weighted, (n, sum))) in rows.iter_mut().zip(weighted.into_iter().zip(delays)) {
-            let width = grid.edge(row.bin + 1).since(grid.edge(row.bin)).0;
-            row.mean_queue_length = if width == 0 { 0.0 } else { weighted as f64 / width as f64 };
-            row.mean_delay_ns = (0 < n).then(|| sum as f64 / n as f64);
-        }
-        rows
+        (0 < n).then_some(bins)
     }
 
     /// When the queue of a stream gets longer or shorter by one, in order.

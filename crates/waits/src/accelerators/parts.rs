@@ -1,4 +1,4 @@
-//! Losses of a run that is replayed in parts, as its records would take too much memory at once.
+//! A run that is replayed in parts, as its records would take too much memory at once.
 //!
 //! A part is a range of time of all processes, and replayed alone: what is launched before it begins when it did, and what
 //! waits for that does not wait. So a part gains at most what it would gain in the whole run, but for what reaches over its
@@ -14,6 +14,41 @@ use ouzel_model::{Definitions, LocationId, Ticks, TimeRange};
 use std::collections::BTreeMap;
 use std::io;
 
+/// Shows the parts of a run of about `most` records, in order, each with the collectives whose members all begin in it; the
+/// run at once if it has no more. `output` has no records, `spans` are the first and last event of each location.
+///
+/// # Errors
+/// If what was put aside cannot be read.
+pub(super) fn for_parts(
+    mut kept: KeptDevices,
+    most: usize,
+    (mut output, spans): (AcceleratorsOutput, &BTreeMap<LocationId, (Ticks, Ticks)>),
+    collectives: &[Vec<DeviceMember>],
+    mut see: impl FnMut(&mut AcceleratorsOutput, &[Vec<DeviceMember>]),
+) -> io::Result<()> {
+    if kept.n_records() <= most {
+        output.records = kept.all()?;
+        output.spans = spans.clone();
+        see(&mut output, collectives);
+        return Ok(());
+    }
+    kept.put_aside();
+    let mut ends = kept.borders(most);
+    ends.push(Ticks(u64::MAX));
+    let mut start = Ticks(0);
+    for end in ends {
+        let range = TimeRange { start, end };
+        output.records = kept.within(range)?;
+        output.is_continued = start != Ticks(0);
+        output.spans = spans.iter().map(|(&id, &(from, to))| (id, (from, to.min(end)))).collect();
+        let is_inside = |of: &&Vec<DeviceMember>| of.iter().all(|it| range.contains(it.start));
+        let inside: Vec<Vec<DeviceMember>> = collectives.iter().filter(is_inside).cloned().collect();
+        see(&mut output, &inside);
+        start = end;
+    }
+    Ok(())
+}
+
 /// Losses of some parts, and in how many parts a run is.
 #[derive(Debug, Default)]
 pub(super) struct PartLosses {
@@ -24,40 +59,22 @@ pub(super) struct PartLosses {
 }
 
 impl PartLosses {
-    /// The losses of all parts of about `most` records.
-    ///
-    /// # Errors
-    /// If what was put aside cannot be read.
-    pub fn new(
-        kept: &KeptDevices,
-        most: usize,
-        (output, spans): (&mut AcceleratorsOutput, &BTreeMap<LocationId, (Ticks, Ticks)>),
+    /// Adds the losses of a part.
+    pub fn add(
+        &mut self,
+        part: &AcceleratorsOutput,
         collectives: &[Vec<DeviceMember>],
         definitions: &Definitions,
-    ) -> io::Result<PartLosses> {
-        let mut ends = kept.borders(most);
-        ends.push(Ticks(u64::MAX));
-        let mut found = PartLosses { n_parts: ends.len(), ..PartLosses::default() };
-        let mut start = Ticks(0);
-        for end in ends {
-            let range = TimeRange { start, end };
-            output.records = kept.within(range)?;
-            output.is_continued = start != Ticks(0);
-            output.spans = spans.iter().map(|(&id, &(from, to))| (id, (from, to.min(end)))).collect();
-            let is_inside = |of: &&Vec<DeviceMember>| of.iter().all(|it| range.contains(it.start));
-            let inside: Vec<Vec<DeviceMember>> = collectives.iter().filter(is_inside).cloned().collect();
-            match output.replayed_losses(&inside, definitions) {
-                Some(losses) => losses.into_iter().for_each(|loss| found.add(loss)),
-                None => found.n_failed += 1,
-            }
-            start = end;
+    ) {
+        self.n_parts += 1;
+        match part.replayed_losses(collectives, definitions) {
+            Some(losses) => losses.into_iter().for_each(|loss| self.add_loss(loss)),
+            None => self.n_failed += 1,
         }
-        output.records.clear();
-        Ok(found)
     }
 
     /// Adds a loss to that of the same change in other parts.
-    fn add(&mut self, loss: DeviceLoss) {
+    fn add_loss(&mut self, loss: DeviceLoss) {
         let is_same = |it: &&mut DeviceLoss| {
             let paths = it.alternatives.contains(&loss.call_path) || it.call_path == loss.call_path;
             let is_straggler = loss.kind == DeviceLossKind::Straggler;

@@ -1,18 +1,10 @@
 //! What is to be said beside answers about accelerators.
 
-use super::AcceleratorsOutput;
 use crate::devices::calls::DeviceApi;
 use crate::devices::streams::{DeviceProcess, Linking, Stream};
 use ouzel_model::{Definitions, Level, LocationGroupId, Notice, NoticeCode};
 
-impl AcceleratorsOutput {
-    /// What is to be said beside answers: who shares a device, and which copies cannot be judged.
-    pub fn remarks(&self, definitions: &Definitions) -> Vec<Notice> {
-        remarks(self.processes(definitions).iter().map(unknown_copies).sum(), definitions)
-    }
-}
-
-/// What the report has to say beside losses: who shares a device, and that of so many copies it is not known which call
+/// What has to be said beside answers: who shares a device, and that of so many copies it is not known which call
 /// started them.
 pub(super) fn remarks(n_unknown_copies: u64, definitions: &Definitions) -> Vec<Notice> {
     let mut remarks = shared_devices(definitions);

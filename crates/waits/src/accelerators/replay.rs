@@ -170,13 +170,7 @@ pub(super) struct DeviceReplay {
 }
 
 impl AcceleratorsOutput {
-    /// The run, if a replay without changes gives it as it was recorded.
-    pub(super) fn replay(&self, definitions: &Definitions) -> Option<DeviceReplay> {
-        let members = self.collective_members(&self.processes(definitions), definitions);
-        self.replay_with(&members.instances(definitions), definitions)
-    }
-
-    /// The same with these collectives.
+    /// The run with these collectives, if a replay without changes gives it as it was recorded.
     pub(super) fn replay_with(
         &self,
         collectives: &[Vec<DeviceMember>],
@@ -419,8 +413,8 @@ impl DeviceReplay {
             .filter(is_launched)
             .filter_map(|it| Some(it.start.saturating_sub(ready(it).0?)))
             .collect();
-        delays.sort_unstable();
-        let usual = delays.get(delays.len() / 2).copied().unwrap_or(0);
+        let middle = delays.len() / 2;
+        let usual = if delays.is_empty() { 0 } else { *delays.select_nth_unstable(middle).1 };
         let starts = |of: &Vec<u32>| of.iter().map(|&number| self.operations[number as usize].start).max();
         let begun: Vec<Option<u64>> = self.collectives.iter().map(starts).collect();
         for it in &self.operations {

@@ -8,36 +8,35 @@
 //!
 //! Law: the answers are those of [`AcceleratorsOutput::summary`] and, if the run is replayed at once, of
 //! [`AcceleratorsOutput::losses`]. Memory is that of the processes that are being read, of `most` records with their
-//! replay, of the sums, and of collectives (56 bytes each). If single calls are selected, nothing is reduced before
+//! replay, of the sums, and of collectives (32 bytes each). If single calls are selected, nothing is reduced before
 //! the end: they are shown as `[filtered]` where they are known.
 
+use super::AcceleratorsOutput;
+use super::by_process::{ByProcess, Settle, SettledProcess};
 use super::idle::IdleCause;
 use super::kept_devices::KeptDevices;
 use super::kernel_imbalance::KernelTimes;
 use super::losses::{DeviceLosses, chosen};
 use super::members::CollectiveMembers;
-use super::parts::PartLosses;
+use super::parts::{PartLosses, for_parts};
 use super::remarks::{remarks, unknown_copies};
 use super::sampled_hosts::CodeOfHosts;
-use super::steps::OperationSteps;
+use super::steps::StepCalls;
 use super::summary::AcceleratorsSummary;
-use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial};
+use super::what_if::{DeviceChange, DeviceProjection, DeviceWhatIfError, WhatIf};
+use super::{Accelerators, AcceleratorsPartial};
 use crate::class::WaitClass;
-use crate::devices::DeviceWaits;
 use crate::devices::idle::add_idle_times;
 use crate::devices::streams::Linking;
-use ouzel_engine::{
-    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, Selected, SelectionCx,
-    SettleCx,
-};
+use crate::devices::{DeviceWaits, is_stream};
+use ouzel_engine::{AnalysisError, FinishCx, Question, Selected, SelectionCx};
 #[cfg(test)]
 use ouzel_model::TimeRange;
 use ouzel_model::{
-    CallPathId, CallPathTree, Contents, Definitions, EventChunk, Level, LocationGroupId, LocationId, Needs,
-    Notice, NoticeCode, Remap, Ticks,
+    CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Remap, Ticks,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes of a record with its replay and the changes of the losses, of those that are replayed together: measured on 272,000
@@ -51,14 +50,21 @@ const PART_IN_MEMORY: usize = 4;
 #[derive(Debug)]
 pub struct ReportedDevices {
     of: Accelerators,
-    most: usize,
+    asked: ReportOfProcess,
 }
 
 impl ReportedDevices {
     /// The question, with at most so much memory for the calls and operations that are replayed together.
     pub fn new(definitions: &Definitions, max_bytes: u64) -> Self {
         let most = usize::try_from(max_bytes / REPLAY_BYTES).unwrap_or(usize::MAX);
-        ReportedDevices { of: Accelerators::new(definitions), most }
+        let asked = ReportOfProcess { most, has_steps: false };
+        ReportedDevices { of: Accelerators::new(definitions), asked }
+    }
+
+    /// The same of what `of` sees, with its steps and without the code of hosts: for [`DevicesOfRun::what_if`].
+    #[must_use]
+    pub fn of_steps(self, of: Accelerators) -> Self {
+        ReportedDevices { of: of.without_code(), asked: ReportOfProcess { has_steps: true, ..self.asked } }
     }
 }
 
@@ -67,42 +73,27 @@ impl Question for ReportedDevices {
     type Output = DevicesOfRun;
 
     fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<ReportedDevicesFold> {
-        let &SelectionCx { definitions, selection } = cx;
-        let mut n_locations: BTreeMap<LocationGroupId, u32> = BTreeMap::new();
-        for location in &definitions.locations {
-            *n_locations.entry(self.of.apis.unit(location.group)).or_default() += 1;
-        }
-        Arc::new(ReportedDevicesFold {
-            of: self.of.clone(),
-            most: self.most,
-            selected: selection.locations.iter().copied().collect(),
-            n_locations,
-            selects_calls: selection.regions.is_some() || selection.tests.is_some(),
-        })
+        Arc::new(ByProcess::new(self.of.clone(), self.asked, false, cx))
     }
 }
 
-/// [`ReportedDevices`] for one selection.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ReportedDevicesFold {
-    of: Accelerators,
+/// What a report asks of each process.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct ReportOfProcess {
     /// Records that are replayed together.
     most: usize,
-    selected: BTreeSet<LocationId>,
-    /// Locations of each process, and of those that share devices together.
-    n_locations: BTreeMap<LocationGroupId, u32>,
-    /// Whether single calls are selected.
-    selects_calls: bool,
+    has_steps: bool,
 }
 
-/// Processes that are not complete, and what is kept of the others.
+/// [`ReportedDevices`] for one selection.
+pub type ReportedDevicesFold = ByProcess<ReportOfProcess>;
+
+/// What is kept of some processes.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ReportedDevicesPartial {
-    rest: AcceleratorsPartial,
-    /// The locations of these processes that are read.
-    read: BTreeMap<LocationGroupId, BTreeSet<LocationId>>,
+pub struct KeptOfProcesses {
     sums: ReportedSums,
     kept: KeptDevices,
+    steps: StepCalls,
 }
 
 /// The sums of some processes.
@@ -145,44 +136,25 @@ impl ReportedSums {
     }
 }
 
-impl ReportedDevicesFold {
-    /// What is seen of some records.
-    fn output(&self, records: AcceleratorsPartial, call_paths: CallPathTree) -> AcceleratorsOutput {
-        AcceleratorsOutput {
-            call_paths,
-            records: records.records,
-            apis: self.of.apis.clone(),
-            activities: self.of.activities.clone(),
-            kept: self.of.kept.clone(),
-            selected: self.selected.clone(),
-            window: None,
-            spans: BTreeMap::new(),
-            steps: OperationSteps::default(),
-            only_step: None,
-            only_locations: None,
-            is_continued: false,
-        }
+impl Settle for ReportOfProcess {
+    type Sums = KeptOfProcesses;
+    type Output = DevicesOfRun;
+    const NAME: &'static str = "reported-devices";
+    const PARTIAL_VERSION: u32 = 3;
+    const HAS_MESSAGES: bool = false;
+
+    fn has_steps(&self) -> bool {
+        self.has_steps
     }
 
-    /// Adds processes to the sums, and keeps what is replayed of them: all without `only`, else those whose locations
-    /// these are.
-    fn settle(
-        &self,
-        part: AcceleratorsPartial,
-        only: Option<BTreeSet<LocationId>>,
-        (sums, kept): (&mut ReportedSums, &mut KeptDevices),
-        (call_paths, definitions): (&CallPathTree, &Definitions),
-    ) {
-        let (call_paths, shown) = call_paths.shown(definitions.filtered_region);
-        let mut output = self.output(part, call_paths);
-        if self.selects_calls {
-            output.records.values_mut().for_each(|records| records.remap(&shown));
-        }
-        output.only_locations = only;
+    /// Adds a process to the sums, and keeps what is replayed of it.
+    fn settle(&self, process: SettledProcess, definitions: &Definitions, into: &mut KeptOfProcesses) {
+        let SettledProcess { output, mut steps, .. } = process;
+        into.steps.append(&mut steps);
         let processes = output.processes(definitions);
         let mut idle = DeviceWaits::default();
-        let selected_of = |location| Selected { location: self.selected.contains(&location), window: None };
-        let mut of_processes = ReportedSums {
+        let selected_of = |location| Selected { location: output.selected.contains(&location), window: None };
+        let mut sums = ReportedSums {
             summary: output.summary_of(&processes, definitions),
             kernels: output.kernel_times(&processes, definitions),
             code: output.code_of_hosts(&processes),
@@ -191,109 +163,42 @@ impl ReportedDevicesFold {
         };
         for process in &processes {
             add_idle_times(&mut idle, process, &selected_of);
-            of_processes.n_unknown_copies += unknown_copies(process);
-            of_processes.lacks_ids |= process.linking != Linking::Recorded;
+            sums.n_unknown_copies += unknown_copies(process);
+            sums.lacks_ids |= process.linking != Linking::Recorded;
             let mut launches = process.streams.iter().flat_map(|stream| &stream.launches);
-            of_processes.knows_launches |= launches.any(Option::is_some);
+            sums.knows_launches |= launches.any(Option::is_some);
         }
         for it in idle.sums().filter(|it| it.class == WaitClass::DeviceIdle) {
-            *of_processes.idle.entry((it.path, it.location)).or_default() += it.wait;
+            *sums.idle.entry((it.path, it.location)).or_default() += it.wait;
         }
         drop(processes);
-        sums.merge(of_processes);
+        into.sums.merge(sums);
         for (location, records) in output.records {
-            kept.add(location, records, self.most / PART_IN_MEMORY);
-        }
-    }
-}
-
-impl Analysis for ReportedDevicesFold {
-    type Local = AcceleratorsLocal;
-    type Partial = ReportedDevicesPartial;
-    type Output = DevicesOfRun;
-    const NAME: &'static str = "reported-devices";
-    const PARTIAL_VERSION: u32 = 2;
-    const SCOPE: Scope = Scope::Trace;
-
-    fn needs(&self) -> Needs {
-        self.of.needs()
-    }
-
-    fn speaks_of(&self) -> Contents {
-        self.of.speaks_of()
-    }
-
-    fn empty(&self) -> ReportedDevicesPartial {
-        ReportedDevicesPartial::default()
-    }
-
-    fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
-        AcceleratorsLocal { steps: None, ..self.of.begin(cx) }
-    }
-
-    fn fold(&self, local: &mut AcceleratorsLocal, chunk: &EventChunk<'_>) {
-        self.of.fold(local, chunk);
-    }
-
-    fn end(
-        &self,
-        local: AcceleratorsLocal,
-        cx: &LocationCx<'_>,
-        summary: &LocationSummary,
-        into: &mut ReportedDevicesPartial,
-    ) {
-        self.of.end(local, cx, summary, &mut into.rest);
-        let unit = self.of.apis.unit(cx.definitions.location(cx.location).group);
-        into.read.entry(unit).or_default().insert(cx.location);
-    }
-
-    fn compact(&self, partial: &mut ReportedDevicesPartial, cx: &SettleCx<'_>) {
-        if self.selects_calls {
-            return;
-        }
-        let ReportedDevicesPartial { rest, read, sums, kept } = partial;
-        let is_complete = |(owner, read): &(&LocationGroupId, &BTreeSet<LocationId>)| {
-            self.n_locations.get(owner).is_some_and(|n| *n as usize == read.len())
-        };
-        let complete: Vec<LocationGroupId> = read.iter().filter(is_complete).map(|it| *it.0).collect();
-        for owner in complete {
-            let locations = read.remove(&owner).unwrap_or_default();
-            let mut part = AcceleratorsPartial::default();
-            for location in &locations {
-                part.records.extend(rest.records.remove_entry(location));
-            }
-            if !part.records.is_empty() {
-                self.settle(part, Some(locations), (sums, kept), (cx.call_paths, cx.definitions));
-            }
+            into.kept.add(location, records, self.most / PART_IN_MEMORY);
         }
     }
 
-    fn remap(&self, partial: &mut ReportedDevicesPartial, remap: &Remap) {
-        self.of.remap(&mut partial.rest, remap);
-        partial.sums.remap(remap);
-        partial.kept.remap(remap);
+    fn remap(of: &mut KeptOfProcesses, remap: &Remap) {
+        of.sums.remap(remap);
+        of.kept.remap(remap);
     }
 
-    fn merge(&self, into: &mut ReportedDevicesPartial, mut from: ReportedDevicesPartial) {
-        self.of.merge(&mut into.rest, from.rest);
-        for (owner, read) in &mut from.read {
-            into.read.entry(*owner).or_default().append(read);
-        }
+    fn merge(into: &mut KeptOfProcesses, from: KeptOfProcesses) {
         into.sums.merge(from.sums);
         into.kept.merge(from.kept);
+        into.steps.extend(from.steps);
     }
 
     fn finish(
-        &self,
-        partial: ReportedDevicesPartial,
+        fold: &ReportedDevicesFold,
+        of: KeptOfProcesses,
         cx: &FinishCx<'_>,
     ) -> Result<DevicesOfRun, AnalysisError> {
-        let ReportedDevicesPartial { rest, mut sums, mut kept, .. } = partial;
-        self.settle(rest, None, (&mut sums, &mut kept), (cx.call_paths, cx.definitions));
         let (call_paths, _) = cx.call_paths.shown(cx.definitions.filtered_region);
         let spans = cx.locations.iter().filter_map(|(&id, summary)| Some((id, summary.span?))).collect();
-        let output = self.output(AcceleratorsPartial::default(), call_paths);
-        Ok(DevicesOfRun { output, sums, kept, spans, most: self.most })
+        let output = fold.output(AcceleratorsPartial::default(), call_paths);
+        let KeptOfProcesses { sums, kept, steps } = of;
+        Ok(DevicesOfRun { output, sums, kept, steps, spans, most: fold.asked.most })
     }
 }
 
@@ -304,6 +209,7 @@ pub struct DevicesOfRun {
     output: AcceleratorsOutput,
     sums: ReportedSums,
     kept: KeptDevices,
+    steps: StepCalls,
     spans: BTreeMap<LocationId, (Ticks, Ticks)>,
     most: usize,
 }
@@ -361,39 +267,72 @@ impl DevicesOfRun {
         self,
         definitions: &Definitions,
     ) -> Result<(Option<DeviceLosses>, Option<Notice>), AnalysisError> {
-        let DevicesOfRun { mut output, sums, mut kept, spans, most } = self;
-        let failed = |error: std::io::Error| AnalysisError {
-            analysis: ReportedDevicesFold::NAME,
-            reason: format!("a temporary file cannot be read: {error}"),
-        };
+        let DevicesOfRun { output, sums, kept, spans, most, .. } = self;
         let collectives = sums.members.instances(definitions);
         let waiting = sums.summary.map_or(Ticks(0), |summary| summary.causes[IdleCause::Partner as usize]);
         let imbalance = sums.kernels.imbalance(waiting);
         let of_samples = sums.code.losses(&output, definitions);
-        drop((sums.members, sums.idle, sums.kernels, sums.code));
-        // Launches that are known by their order alone are known of all together.
-        let (found, notice) = if of_samples.is_some() {
-            (of_samples, None)
-        } else if kept.n_records() <= most || sums.lacks_ids {
-            output.records = kept.all().map_err(failed)?;
-            output.spans = spans;
-            (output.replayed_losses(&collectives, definitions), None)
-        } else {
-            kept.put_aside();
-            let of_run = (&mut output, &spans);
-            let parts = PartLosses::new(&kept, most, of_run, &collectives, definitions).map_err(failed)?;
-            let n_replayed = parts.n_parts - parts.n_failed;
-            let message = format!(
-                "the {} calls and operations of accelerators are replayed in {} parts, each of all ranks: a gain is the sum \
-                 over {n_replayed} of them, without what reaches from one into the next",
-                kept.n_records(),
-                parts.n_parts
-            );
-            let notice = Notice::new(Level::Low, NoticeCode::NotAvailable, message);
-            ((0 < n_replayed).then_some(parts.list), Some(notice))
+        let call_paths = output.call_paths.clone();
+        drop((sums.idle, sums.kernels, sums.code));
+        let (found, notice) = match of_samples {
+            Some(list) => (Some(list), None),
+            None => {
+                let n_records = kept.n_records();
+                let mut losses = PartLosses::default();
+                // Launches that are known by their order alone are known of all together.
+                let most = if sums.lacks_ids { usize::MAX } else { most };
+                for_parts(kept, most, (output, &spans), &collectives, |part, collectives| {
+                    losses.add(part, collectives, definitions);
+                })
+                .map_err(|error| cannot_be_read(&error))?;
+                let notice = in_parts(n_records, losses.n_parts, losses.n_failed);
+                ((losses.n_failed < losses.n_parts).then_some(losses.list), notice)
+            }
         };
-        let losses =
-            found.map(|found| DeviceLosses { call_paths: output.call_paths, list: chosen(found, imbalance) });
+        let losses = found.map(|found| DeviceLosses { call_paths, list: chosen(found, imbalance) });
         Ok((losses, notice))
     }
+
+    /// The run with changes, made one after the other; `None` where it cannot be replayed. If it is replayed in parts, a
+    /// notice says so.
+    ///
+    /// # Errors
+    /// If what was put aside cannot be read, or nothing has a name.
+    pub fn what_if(
+        self,
+        changes: &[DeviceChange],
+        definitions: &Definitions,
+    ) -> Result<Result<(DeviceProjection, Option<Notice>), DeviceWhatIfError>, AnalysisError> {
+        let DevicesOfRun { output, sums, kept, steps, spans, most } = self;
+        let collectives = sums.members.instances(definitions);
+        let n_records = kept.n_records();
+        let most = if sums.lacks_ids { usize::MAX } else { most };
+        // A thread ends with its last event, also where the last parts have none of its calls.
+        let is_thread = |id: &LocationId| !is_stream(definitions.location(*id));
+        let ends = kept.locations().filter(is_thread).filter_map(|id| spans.get(&id)).map(|span| span.1.0);
+        let mut what_if = WhatIf::new(changes, ends.max().unwrap_or(0));
+        for_parts(kept, most, (output, &spans), &collectives, |part, collectives| {
+            what_if.add(part, (collectives, &steps), definitions);
+        })
+        .map_err(|error| cannot_be_read(&error))?;
+        let notice = in_parts(n_records, what_if.n_parts, what_if.n_failed);
+        Ok(what_if.projection().map(|projection| (projection, notice)))
+    }
+}
+
+fn cannot_be_read(error: &std::io::Error) -> AnalysisError {
+    AnalysisError {
+        analysis: ReportOfProcess::NAME,
+        reason: format!("a temporary file cannot be read: {error}"),
+    }
+}
+
+/// What to say of a run that is not replayed at once.
+fn in_parts(n_records: usize, n_parts: usize, n_failed: usize) -> Option<Notice> {
+    let n_replayed = n_parts - n_failed;
+    let message = format!(
+        "the {n_records} calls and operations of accelerators are replayed in {n_parts} parts, each of all ranks: a gain is \
+         the sum over {n_replayed} of them, without what reaches from one into the next"
+    );
+    (1 < n_parts).then(|| Notice::new(Level::Low, NoticeCode::NotAvailable, message))
 }

@@ -5,23 +5,21 @@
 //! of the sums. Calls that are not selected are shown as `[filtered]` where they are known, so that nothing is reduced
 //! before the end if single calls are selected.
 
+use super::by_process::{ByProcess, Settle, SettledProcess};
 use super::copies::without_size;
 use super::idle::{IdleCause, StreamIdle};
 use super::kernel_sums::{KernelSums, KernelsAsked};
 use super::kernels::{KernelsBy, KernelsOutput, KernelsPer};
 use super::longest_gaps::IdleGap;
-use super::steps::{OperationSteps, StepError, StepsAsked};
-use super::{Accelerators, AcceleratorsLocal, AcceleratorsOutput, AcceleratorsPartial, remarks};
-use ouzel_engine::{
-    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, Question, Scope, SelectionCx, SettleCx,
-};
-use ouzel_model::{
-    CallPathTree, Contents, Definitions, EventChunk, Level, LocationGroupId, LocationId, Needs, Notice,
-    NoticeCode, Remap, TimeRange,
-};
+use super::over_time::KernelsOverTime;
+use super::steps::{StepError, StepsAsked};
+use super::{Accelerators, remarks};
+use ouzel_analyses::time_grid::TimeGrid;
+use ouzel_engine::{AnalysisError, FinishCx, Question, SelectionCx};
+use ouzel_model::{Definitions, Level, Notice, NoticeCode, Remap, Ticks, TimeRange};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 /// Where no launch is known.
@@ -38,15 +36,30 @@ enum Settled {
     Kernels(KernelsBy, KernelsPer),
     /// Idle time, and so many of the longest gaps.
     Idle(usize),
+    /// Queues, delays and copies in these bins.
+    OverTime(TimeGrid),
 }
 
 /// What accelerators run, as sums.
 #[derive(Debug)]
 pub struct Kernels {
     of: Accelerators,
+    asked: KernelsOfProcess,
+}
+
+/// What is asked of each process, and of which step alone.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct KernelsOfProcess {
     asked: Settled,
     only_step: Option<u64>,
 }
+
+/// The sums of some processes.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct SumsOfProcesses(KernelSums);
+
+/// [`Kernels`] for one selection.
+pub type KernelsFold = ByProcess<KernelsOfProcess>;
 
 impl Kernels {
     /// The kernels of what `of` sees.
@@ -59,8 +72,13 @@ impl Kernels {
         Kernels::settled(of, Settled::Idle(n), asked)
     }
 
+    /// Queues, delays and copies of what `of` sees in bins: those of [`SettledKernels::grid`].
+    pub fn over_time(of: Accelerators, grid: TimeGrid, asked: &StepsAsked<'_>) -> Self {
+        Kernels::settled(of, Settled::OverTime(grid), asked)
+    }
+
     fn settled(of: Accelerators, settled: Settled, asked: &StepsAsked<'_>) -> Self {
-        Kernels { of: of.without_code(), asked: settled, only_step: asked.step }
+        Kernels { of: of.without_code(), asked: KernelsOfProcess { asked: settled, only_step: asked.step } }
     }
 }
 
@@ -69,44 +87,8 @@ impl Question for Kernels {
     type Output = SettledKernels;
 
     fn prepare(self: Arc<Self>, cx: &SelectionCx<'_>) -> Arc<KernelsFold> {
-        let &SelectionCx { definitions, selection } = cx;
-        let mut n_locations: BTreeMap<LocationGroupId, u32> = BTreeMap::new();
-        for location in &definitions.locations {
-            *n_locations.entry(self.of.apis.unit(location.group)).or_default() += 1;
-        }
-        Arc::new(KernelsFold {
-            of: self.of.clone(),
-            asked: self.asked,
-            only_step: self.only_step,
-            selected: selection.locations.iter().copied().collect(),
-            window: selection.window,
-            n_locations,
-            selects_calls: selection.regions.is_some() || selection.tests.is_some(),
-        })
+        Arc::new(ByProcess::new(self.of.clone(), self.asked, true, cx))
     }
-}
-
-/// [`Kernels`] for one selection.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct KernelsFold {
-    of: Accelerators,
-    asked: Settled,
-    only_step: Option<u64>,
-    selected: BTreeSet<LocationId>,
-    window: Option<TimeRange>,
-    /// Locations of each process, and of those that share devices together.
-    n_locations: BTreeMap<LocationGroupId, u32>,
-    /// Whether single calls are selected.
-    selects_calls: bool,
-}
-
-/// Processes that are not complete, and the sums of the others.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub struct KernelsPartial {
-    rest: AcceleratorsPartial,
-    /// The locations of these processes that are read.
-    read: BTreeMap<LocationGroupId, BTreeSet<LocationId>>,
-    sums: KernelSums,
 }
 
 /// The answer, and which steps there are.
@@ -114,6 +96,8 @@ pub struct KernelsPartial {
 pub struct SettledKernels {
     /// What the streams run.
     pub kernels: KernelsOutput,
+    /// The selected time, as far as anything is recorded in it.
+    range: TimeRange,
     pub(super) sums: KernelSums,
 }
 
@@ -135,129 +119,53 @@ impl SettledKernels {
         asked.check(&self.sums.steps)?;
         Ok((self.sums.idle, self.sums.gaps))
     }
-}
 
-impl KernelsFold {
-    /// The sums of processes, of all without `only`, else of those whose locations these are.
-    fn settle(
-        &self,
-        part: AcceleratorsPartial,
-        only: Option<&BTreeSet<LocationId>>,
-        is_read: impl Fn(LocationId) -> bool,
-        call_paths: &CallPathTree,
-        definitions: &Definitions,
-    ) -> KernelSums {
-        let (call_paths, shown) = call_paths.shown(definitions.filtered_region);
-        let mut records = part.records;
-        if self.selects_calls {
-            records.values_mut().for_each(|records| records.remap(&shown));
-        }
-        let mut output = AcceleratorsOutput {
-            call_paths,
-            records,
-            apis: self.of.apis.clone(),
-            activities: self.of.activities.clone(),
-            kept: self.of.kept.clone(),
-            selected: self.selected.clone(),
-            window: self.window,
-            spans: BTreeMap::new(),
-            steps: OperationSteps::default(),
-            only_step: self.only_step,
-            only_locations: only.cloned(),
-            is_continued: false,
-        };
-        let steps = self.of.steps_of(part.steps, is_read);
-        if !steps.is_empty() {
-            let processes = output.processes(definitions);
-            output.steps = OperationSteps::new(&steps, &processes, &self.of.apis, definitions);
-        }
-        match self.asked {
-            Settled::Kernels(by, per) => output.kernel_sums(by, per, definitions),
-            Settled::Idle(n) => output.idle_sums(n, definitions),
-        }
+    /// Bins over the selected time.
+    pub fn grid(&self, bins: NonZeroU16) -> TimeGrid {
+        TimeGrid::new(self.range, bins)
+    }
+
+    /// Queues, delays and copies, if these were asked for in these bins.
+    pub fn in_bins(self, grid: TimeGrid, definitions: &Definitions) -> KernelsOverTime {
+        self.sums.over_time.output(grid, definitions)
     }
 }
 
-impl Analysis for KernelsFold {
-    type Local = AcceleratorsLocal;
-    type Partial = KernelsPartial;
+impl Settle for KernelsOfProcess {
+    type Sums = SumsOfProcesses;
     type Output = SettledKernels;
     const NAME: &'static str = "kernels";
-    const PARTIAL_VERSION: u32 = 3;
-    const SCOPE: Scope = Scope::Trace;
+    const PARTIAL_VERSION: u32 = 4;
+    const HAS_MESSAGES: bool = false;
 
-    fn needs(&self) -> Needs {
-        self.of.needs()
+    fn has_steps(&self) -> bool {
+        true
     }
 
-    fn speaks_of(&self) -> Contents {
-        self.of.speaks_of()
-    }
-
-    fn empty(&self) -> KernelsPartial {
-        KernelsPartial::default()
-    }
-
-    fn begin(&self, cx: &LocationCx<'_>) -> AcceleratorsLocal {
-        self.of.begin(cx)
-    }
-
-    fn fold(&self, local: &mut AcceleratorsLocal, chunk: &EventChunk<'_>) {
-        self.of.fold(local, chunk);
-    }
-
-    fn end(
-        &self,
-        local: AcceleratorsLocal,
-        cx: &LocationCx<'_>,
-        summary: &LocationSummary,
-        into: &mut KernelsPartial,
-    ) {
-        self.of.end(local, cx, summary, &mut into.rest);
-        let unit = self.of.apis.unit(cx.definitions.location(cx.location).group);
-        into.read.entry(unit).or_default().insert(cx.location);
-    }
-
-    fn compact(&self, partial: &mut KernelsPartial, cx: &SettleCx<'_>) {
-        if self.selects_calls {
-            return;
-        }
-        let is_complete = |(owner, read): &(&LocationGroupId, &BTreeSet<LocationId>)| {
-            self.n_locations.get(owner).is_some_and(|n| *n as usize == read.len())
-        };
-        let complete: Vec<LocationGroupId> =
-            partial.read.iter().filter(is_complete).map(|(owner, _)| *owner).collect();
-        for owner in complete {
-            let read = partial.read.remove(&owner).unwrap_or_default();
-            let mut part = AcceleratorsPartial::default();
-            for location in &read {
-                part.records.extend(partial.rest.records.remove_entry(location));
-                part.steps.extend(partial.rest.steps.remove_entry(location));
+    fn settle(&self, process: SettledProcess, definitions: &Definitions, sums: &mut SumsOfProcesses) {
+        let SettledProcess { mut output, .. } = process;
+        output.only_step = self.only_step;
+        sums.0.merge(match self.asked {
+            Settled::Kernels(by, per) => output.kernel_sums(by, per, definitions),
+            Settled::Idle(n) => output.idle_sums(n, definitions),
+            Settled::OverTime(grid) => {
+                let over_time = output.over_time_sums(&grid, definitions);
+                KernelSums { over_time, ..KernelSums::default() }
             }
-            if part.records.is_empty() && part.steps.is_empty() && !self.of.has_found(&read) {
-                continue;
-            }
-            let is_read = |location| read.contains(&location);
-            partial.sums.merge(self.settle(part, Some(&read), is_read, cx.call_paths, cx.definitions));
-        }
+        });
     }
 
-    fn remap(&self, partial: &mut KernelsPartial, remap: &Remap) {
-        self.of.remap(&mut partial.rest, remap);
+    fn remap(_: &mut SumsOfProcesses, _: &Remap) {}
+
+    fn merge(into: &mut SumsOfProcesses, from: SumsOfProcesses) {
+        into.0.merge(from.0);
     }
 
-    fn merge(&self, into: &mut KernelsPartial, mut from: KernelsPartial) {
-        self.of.merge(&mut into.rest, from.rest);
-        for (owner, read) in &mut from.read {
-            into.read.entry(*owner).or_default().append(read);
-        }
-        into.sums.merge(from.sums);
-    }
-
-    fn finish(&self, partial: KernelsPartial, cx: &FinishCx<'_>) -> Result<SettledKernels, AnalysisError> {
-        let KernelsPartial { rest, read, mut sums } = partial;
-        let is_read = |location| read.values().any(|of| of.contains(&location));
-        sums.merge(self.settle(rest, None, is_read, cx.call_paths, cx.definitions));
+    fn finish(
+        fold: &KernelsFold,
+        SumsOfProcesses(mut sums): SumsOfProcesses,
+        cx: &FinishCx<'_>,
+    ) -> Result<SettledKernels, AnalysisError> {
         if 0 < sums.n_operations && sums.n_launched == 0 {
             let are_sampled = sums.idle.iter().any(|row| row.of(IdleCause::Other) < row.idle);
             let what = if are_sampled { LAUNCHES_BY_SAMPLES } else { NO_LAUNCHES };
@@ -269,15 +177,23 @@ impl Analysis for KernelsFold {
         remarks::shared_devices(cx.definitions).into_iter().for_each(|notice| cx.notices.push(notice));
         sums.idle.sort_by_key(|row| (row.rank.is_none(), row.rank, row.location));
         sums.gaps.sort_by_key(|gap| (Reverse(gap.length()), gap.range.start, gap.location));
-        let (by, per) = match self.asked {
+        let (by, per) = match fold.asked.asked {
             Settled::Kernels(by, per) => (by, per),
             Settled::Idle(n) => {
                 sums.gaps.truncate(n);
                 (KernelsBy::Kernel, KernelsPer::Run)
             }
+            Settled::OverTime(_) => (KernelsBy::Kernel, KernelsPer::Run),
         };
-        let pools = self.of.kept.pools();
-        let asked = KernelsAsked { by, per, only_step: self.only_step, pools };
-        Ok(SettledKernels { kernels: sums.output(&asked, cx.definitions), sums })
+        let spans = || cx.locations.values().filter_map(|summary| summary.span);
+        let start = spans().map(|span| span.0).min().unwrap_or(Ticks(0));
+        let end = spans().map(|span| span.1).max().unwrap_or(Ticks(0));
+        let range = cx.window.map_or(TimeRange { start, end }, |window| TimeRange {
+            start: window.start.max(start),
+            end: window.end.min(end),
+        });
+        let pools = fold.of.kept.pools();
+        let asked = KernelsAsked { by, per, only_step: fold.asked.only_step, pools };
+        Ok(SettledKernels { kernels: sums.output(&asked, cx.definitions), range, sums })
     }
 }

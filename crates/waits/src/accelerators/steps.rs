@@ -363,21 +363,6 @@ impl Accelerators {
 }
 
 impl AcceleratorsOutput {
-    /// The numbers of all steps.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = u64> {
-        self.steps.spans.keys().copied()
-    }
-
-    /// Leaves only what is asked for, for [`kernels`](Self::kernels) and [`idle`](Self::idle).
-    ///
-    /// # Errors
-    /// If there are no steps, or not the one that is asked for.
-    pub fn select_steps(&mut self, asked: &StepsAsked<'_>) -> Result<(), StepError> {
-        asked.check(&self.steps.spans)?;
-        self.only_step = asked.step;
-        Ok(())
-    }
-
     /// Whether an operation is selected: by its stream, the time when it begins, and its step.
     pub(super) fn counts(&self, stream: &Stream<'_>, nth: usize) -> bool {
         self.selected_of(stream.location).has(stream.operations[nth].start)

@@ -60,12 +60,7 @@ pub(super) fn add(to: &mut Intervals, start: u64, end: u64) {
 }
 
 impl AcceleratorsOutput {
-    /// What the devices of the selection do; none if there is no operation.
-    pub fn summary(&self, definitions: &Definitions) -> Option<AcceleratorsSummary> {
-        self.summary_of(&self.processes(definitions), definitions)
-    }
-
-    /// The same of some processes, which share devices with no others.
+    /// What the devices of the selection do, of processes which share devices with no others; none if there is no operation.
     pub(super) fn summary_of(
         &self,
         processes: &[DeviceProcess<'_>],

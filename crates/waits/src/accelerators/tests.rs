@@ -1,7 +1,7 @@
 //! Cases that can be checked by eye, the laws of the fold, and sums over random programs.
 
 use super::*;
-use ouzel_analyses::critical_path::DeviceWaitKind;
+use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_model::{Filter, TraceSource};
 use ouzel_testkit::simulator::devices::{
     DeviceFeatures, HostStep, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
@@ -237,20 +237,6 @@ fn kernels_of_processes_one_by_one_are_those_of_all() {
 }
 
 #[test]
-fn a_host_waits_for_what_was_launched_before_the_recording() {
-    let trace = ToyTrace::new(
-        "0.gpu0: enter a @2, launched 9 @2, leave @30, enter b @50, launched 1 @50, leave @60
-         0: enter main @0, enter cudaDeviceSynchronize @5, leave @31, enter cudaLaunchKernel @40, launches 1 @40, leave @42, leave @90",
-    );
-    let definitions = trace.definitions();
-    let output = output(&trace);
-    let waits = output.path_waits(definitions);
-    let found: Vec<_> = waits.iter().map(|it| (it.kind, it.enter.0, it.leave.0, it.at.0)).collect();
-    assert!(found.contains(&(DeviceWaitKind::Synchronization, 5, 31, 30)), "{found:?}");
-    assert_eq!(output.n_without_launch(definitions), (1, 2));
-}
-
-#[test]
 fn laws_hold_for_idle_time_of_processes_one_by_one() {
     let make =
         |definitions: &Definitions| Kernels::idle(Accelerators::new(definitions), 5, &StepsAsked::default());
@@ -289,7 +275,10 @@ fn random_programs_are_replayed_as_they_ran() {
     for seed in 0..300 {
         let simulated = simulate_devices(&random_devices(seed, DeviceFeatures::All), Recording::Full);
         let definitions = simulated.trace.definitions();
-        assert!(output(&simulated.trace).replay(definitions).is_some(), "seed {seed}");
+        let output = output(&simulated.trace);
+        let members = output.collective_members(&output.processes(definitions), definitions);
+        let replay = output.replay_with(&members.instances(definitions), definitions);
+        assert!(replay.is_some(), "seed {seed}");
     }
 }
 
@@ -429,6 +418,22 @@ fn steps_obey_the_laws() {
     laws::check_on_devices(analysis, |output| format!("{:?}", output.steps));
 }
 
+fn over_time(trace: &ToyTrace, bins: std::num::NonZeroU16) -> KernelsOverTime {
+    let (of, asked) = (Accelerators::new(trace.definitions()), StepsAsked::default());
+    let by = (KernelsBy::Kernel, KernelsPer::Run);
+    let grid = run(trace, Kernels::new(of.clone(), by.0, by.1, &asked)).grid(bins);
+    run(trace, Kernels::over_time(of, grid, &asked)).in_bins(grid, trace.definitions())
+}
+
+#[test]
+fn laws_hold_for_kernels_over_time() {
+    let grid = TimeGrid::new(TimeRange { start: Ticks(0), end: Ticks(500) }, 7.try_into().unwrap());
+    let make = |definitions: &Definitions| {
+        Kernels::over_time(Accelerators::new(definitions), grid, &StepsAsked::default())
+    };
+    laws::check_on_devices(make, |output| format!("{:?}", output.sums.over_time));
+}
+
 #[test]
 fn queues_and_delays_over_time_add_up() {
     // Two launches at 1 and 4 (left at 3 and 6); their kernels begin at 5 and 15: one waits from 1 to 5, the other from 4
@@ -440,7 +445,7 @@ fn queues_and_delays_over_time_add_up() {
     let definitions = trace.definitions();
     let output = output(&trace);
     let bins = std::num::NonZeroU16::new(6).unwrap();
-    let rows = output.over_time(bins, definitions).streams;
+    let rows = over_time(&trace, bins).streams;
     let found: Vec<_> = rows.iter().map(|row| (row.n, row.busy.0, row.max_queue_length)).collect();
     assert_eq!(found, [(1, 5, 2), (1, 10, 1), (0, 10, 0), (0, 10, 0), (0, 5, 0), (0, 0, 0)]);
     let lengths: Vec<f64> = rows.iter().map(|row| row.mean_queue_length).collect();
@@ -462,7 +467,7 @@ fn bins_of_random_programs_add_up_to_their_streams() {
         let definitions = simulated.trace.definitions();
         let output = output(&simulated.trace);
         for bins in [1, 7, 400] {
-            let over_time = output.over_time(std::num::NonZeroU16::new(bins).unwrap(), definitions);
+            let over_time = over_time(&simulated.trace, std::num::NonZeroU16::new(bins).unwrap());
             for row in output.idle(definitions) {
                 let of_stream = over_time.streams.iter().filter(|it| it.location == row.location);
                 let (n, busy) = of_stream.fold((0, 0), |sum, it| (sum.0 + it.n, sum.1 + it.busy.0));
@@ -499,7 +504,9 @@ fn changed_kernels_and_launches_are_replayed() {
     let of = |kind: &str| planted.iter().find(|it| it.kind == kind).unwrap();
     let project = |processes: &[SimulatedProcess], changes: &[DeviceChange]| {
         let simulated = simulate_devices(processes, Recording::Full);
-        output(&simulated.trace).what_if(changes, simulated.trace.definitions())
+        let definitions = simulated.trace.definitions();
+        let devices = run(&simulated.trace, ReportedDevices::new(definitions, u64::MAX));
+        devices.what_if(changes, definitions).expect("nothing is put aside").map(|(projection, _)| projection)
     };
     let faster = |factor| DeviceChange::Faster { name: "solve".to_owned(), factor };
     // 60 kernels of 20 ticks, one after the other.
@@ -516,6 +523,43 @@ fn changed_kernels_and_launches_are_replayed() {
     let unknown = DeviceChange::Faster { name: "solv".to_owned(), factor: 2.0 };
     let near = vec!["solve".to_owned()];
     assert_eq!(project(clean, &[unknown]), Err(DeviceWhatIfError::NoName { name: "solv".to_owned(), near }));
+}
+
+#[test]
+fn a_what_if_in_parts_is_nearly_that_of_the_run() {
+    let asked = StepsAsked { marks: Some("main"), ..StepsAsked::default() };
+    for planted in planted_losses() {
+        let simulated = simulate_devices(&planted.faulty, Recording::Full);
+        let definitions = simulated.trace.definitions();
+        let project = |max_bytes| {
+            let of = Accelerators::new(definitions).with_steps(&asked, definitions).expect("there is a main");
+            let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes).of_steps(of));
+            let changes = [DeviceChange::NoLaunchCost];
+            devices.what_if(&changes, definitions).expect("it can be read").expect("it can be replayed")
+        };
+        let (of_run, notice) = project(u64::MAX);
+        assert!(notice.is_none());
+        let (of_parts, notice) = project(60 * 384 * planted.faulty.len() as u64);
+        assert!(notice.expect("there is too little memory for all at once").message.contains(" parts"));
+        assert_eq!(of_parts.run, of_run.run, "{}", planted.kind);
+        let off = of_parts.projected.0.abs_diff(of_run.projected.0);
+        assert!(off <= of_run.run.0 / 20, "{}: {off} of {}", planted.kind, of_run.run.0);
+    }
+}
+
+#[test]
+fn a_projected_step_is_what_devices_can_follow() {
+    // The host takes 10 ticks for a step, the kernels 30.
+    let trace = ToyTrace::new(
+        "0.gpu0: enter a @3, launched 1 @3, leave @33, enter a @33, launched 2 @33, leave @63, enter a @63, launched 3 @63, leave @93
+         0: enter main @0, enter step @0, enter cudaLaunchKernel @1, launches 1 @1, leave @3, leave @10, enter step @10, enter cudaLaunchKernel @11, launches 2 @11, leave @13, leave @20, enter step @20, enter cudaLaunchKernel @21, launches 3 @21, leave @23, leave @30, leave @93",
+    );
+    let definitions = trace.definitions();
+    let asked = StepsAsked { marks: Some("step"), ..StepsAsked::default() };
+    let of = Accelerators::new(definitions).with_steps(&asked, definitions).expect("there are steps");
+    let devices = run(&trace, ReportedDevices::new(definitions, u64::MAX).of_steps(of));
+    let found = devices.what_if(&[DeviceChange::NoLaunchCost], definitions).expect("it can be read");
+    assert_eq!(found.expect("it can be replayed").0.step, Some((30.0, 30.0)));
 }
 
 #[test]

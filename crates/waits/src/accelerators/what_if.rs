@@ -1,15 +1,18 @@
 //! How long a run would take with faster kernels, fused launches, or launches that cost nothing.
 //!
 //! The run is replayed, see `replay`. Operations belong to a name if it is that of their kernel, or of the operator or scope
-//! around their launch. The length of a step is the time between the first launches of two steps, from the first step to
-//! the last, divided by the number of steps between.
+//! around their launch. The length of a step is the time between the begins of the first operations of two steps, from the
+//! first step to the last, divided by the number of steps between: a host may be ahead of its devices, and launch much
+//! earlier than they can follow.
 
 use super::AcceleratorsOutput;
 use super::kernels::KernelsBy;
-use super::replay::{DeviceReplay, Lengths, ReplayTimes};
+use super::members::DeviceMember;
+use super::replay::{DeviceReplay, Lengths, ReplayOperation};
+use super::steps::{OperationSteps, StepCalls};
 use ouzel_analyses::breakdown::Activity;
 use ouzel_model::{ColumnData, Definitions, Table, Ticks, Unit, did_you_mean, near_names};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -143,71 +146,152 @@ impl fmt::Display for DeviceWhatIfError {
 
 impl std::error::Error for DeviceWhatIfError {}
 
-impl AcceleratorsOutput {
-    /// The run with changes, made one after the other.
-    ///
-    /// # Errors
-    /// If the run cannot be replayed, or nothing has a name.
-    pub fn what_if(
-        &self,
-        changes: &[DeviceChange],
+/// The run with changes, made one after the other, as the sum over its parts.
+#[derive(Debug)]
+pub(super) struct WhatIf<'c> {
+    changes: &'c [DeviceChange],
+    /// Of each change, how much it changes.
+    n_changed: Vec<u64>,
+    /// Names of operations that no change has, as long as one has found none.
+    known: BTreeSet<Arc<str>>,
+    run_end: u64,
+    /// By how much the parts so far are shorter, in ticks.
+    gain: i64,
+    /// Begin of the first operation of each step, as recorded and with the changes.
+    steps: BTreeMap<u64, (i64, i64)>,
+    has_operations: bool,
+    pub n_parts: usize,
+    /// Those that cannot be replayed.
+    pub n_failed: usize,
+}
+
+impl<'c> WhatIf<'c> {
+    /// Nothing, yet, of a run whose threads end then.
+    pub fn new(changes: &'c [DeviceChange], run_end: u64) -> Self {
+        WhatIf {
+            changes,
+            n_changed: vec![0; changes.len()],
+            known: BTreeSet::new(),
+            run_end,
+            gain: 0,
+            steps: BTreeMap::new(),
+            has_operations: false,
+            n_parts: 0,
+            n_failed: 0,
+        }
+    }
+
+    /// Adds the next part, with its collectives; steps are those of the run.
+    pub fn add(
+        &mut self,
+        output: &mut AcceleratorsOutput,
+        (collectives, steps): (&[Vec<DeviceMember>], &StepCalls),
         definitions: &Definitions,
-    ) -> Result<DeviceProjection, DeviceWhatIfError> {
-        let replay = self.replay(definitions).filter(|replay| !replay.operations.is_empty());
-        let replay = replay.ok_or(DeviceWhatIfError::NoReplay)?;
+    ) {
+        self.n_parts += 1;
+        let Some(replay) = output.replay_with(collectives, definitions) else {
+            self.n_failed += 1;
+            return;
+        };
+        self.has_operations |= !replay.operations.is_empty();
         let mut lengths = replay.lengths.clone();
-        let mut n_changed = 0;
-        for change in changes {
-            n_changed += match change {
+        for (change, n_changed) in self.changes.iter().zip(&mut self.n_changed) {
+            *n_changed += match change {
                 DeviceChange::Faster { name, factor } => {
-                    self.make_faster(&replay, &mut lengths, (name, *factor), definitions)?
+                    let n = output.make_faster(&replay, &mut lengths, (name, *factor), definitions);
+                    if *n_changed == 0 && n == 0 {
+                        self.known.extend(output.names_of(&replay, definitions));
+                    }
+                    n
                 }
-                DeviceChange::FusedLaunches => self.fuse(&replay, &mut lengths),
+                DeviceChange::FusedLaunches => output.fuse(&replay, &mut lengths),
                 DeviceChange::NoLaunchCost => launch_at_once(&replay, &mut lengths),
             };
         }
         let (before, after) = (replay.run(&replay.lengths), replay.run(&lengths));
-        Ok(DeviceProjection {
-            run: Ticks(before.run_end),
-            projected: Ticks(after.run_end),
-            n_changed,
-            step: self.mean_step(&replay, &before).zip(self.mean_step(&replay, &after)),
-        })
+        if !steps.is_empty() {
+            let processes = output.processes(definitions);
+            output.steps = OperationSteps::new(steps, &processes, &output.apis, definitions);
+            for (number, it) in replay.operations.iter().enumerate() {
+                let Some(step) = output.steps.of(it.place.0, it.place.1) else { continue };
+                let (recorded, changed) =
+                    (before.start[number] as i64, after.start[number] as i64 - self.gain);
+                let first = self.steps.entry(step).or_insert((recorded, changed));
+                *first = (first.0.min(recorded), first.1.min(changed));
+            }
+        }
+        self.run_end = self.run_end.max(before.run_end);
+        self.gain += before.run_end as i64 - after.run_end as i64;
     }
 
+    /// How long the run takes.
+    ///
+    /// # Errors
+    /// If it cannot be replayed, or nothing has a name.
+    pub fn projection(self) -> Result<DeviceProjection, DeviceWhatIfError> {
+        if !self.has_operations {
+            return Err(DeviceWhatIfError::NoReplay);
+        }
+        for (change, n) in self.changes.iter().zip(&self.n_changed) {
+            if let (DeviceChange::Faster { name, .. }, 0) = (change, n) {
+                const N_NEAR: usize = 3;
+                let near = near_names(name, self.known.iter().map(|name| &**name), N_NEAR);
+                let near = near.into_iter().map(str::to_owned).collect();
+                return Err(DeviceWhatIfError::NoName { name: name.clone(), near });
+            }
+        }
+        let firsts = self.steps.first_key_value().zip(self.steps.last_key_value());
+        let n = self.steps.len().saturating_sub(1) as f64;
+        let mean = |first: i64, last: i64| (last - first).max(0) as f64 / n;
+        let step = firsts.filter(|_| 0.0 < n);
+        Ok(DeviceProjection {
+            run: Ticks(self.run_end),
+            projected: Ticks(u64::try_from(self.run_end as i64 - self.gain).unwrap_or(0)),
+            n_changed: self.n_changed.iter().sum(),
+            step: step.map(|((_, first), (_, last))| (mean(first.0, last.0), mean(first.1, last.1))),
+        })
+    }
+}
+
+impl AcceleratorsOutput {
+    /// The names that an operation has: of its kernel, and of the operator and scope around its launch.
+    fn names_of_operation(
+        &self,
+        replay: &DeviceReplay,
+        it: &ReplayOperation,
+        definitions: &Definitions,
+    ) -> [Option<Arc<str>>; 3] {
+        let launch = it.launch.map(|launch| replay.calls[launch as usize].call.path);
+        let caller = |by| {
+            let region = launch.and_then(|path| self.caller(path, by, definitions))?;
+            Some(definitions.region(region).name.clone())
+        };
+        [self.name(it.path, definitions), caller(KernelsBy::Operator), caller(KernelsBy::Scope)]
+    }
+
+    /// The names of all operations.
+    fn names_of(&self, replay: &DeviceReplay, definitions: &Definitions) -> BTreeSet<Arc<str>> {
+        let names = |it| self.names_of_operation(replay, it, definitions).into_iter().flatten();
+        replay.operations.iter().flat_map(names).collect()
+    }
+
+    /// Makes operations of a name faster; gives how many.
     fn make_faster(
         &self,
         replay: &DeviceReplay,
         lengths: &mut Lengths,
         (wanted, factor): (&str, f64),
         definitions: &Definitions,
-    ) -> Result<u64, DeviceWhatIfError> {
+    ) -> u64 {
         let mut n = 0;
-        let mut known: Vec<Arc<str>> = Vec::new();
         for (number, it) in replay.operations.iter().enumerate() {
-            let launch = it.launch.map(|launch| replay.calls[launch as usize].call.path);
-            let caller = |by| {
-                let region = launch.and_then(|path| self.caller(path, by, definitions))?;
-                Some(definitions.region(region).name.clone())
-            };
-            let names =
-                [self.name(it.path, definitions), caller(KernelsBy::Operator), caller(KernelsBy::Scope)];
+            let names = self.names_of_operation(replay, it, definitions);
             if names.iter().flatten().any(|name| **name == *wanted) {
                 lengths.length[number] = (lengths.length[number] as f64 / factor).round() as u64;
                 n += 1;
-            } else if n == 0 {
-                known.extend(names.into_iter().flatten());
             }
         }
-        if n == 0 {
-            const N_NEAR: usize = 3;
-            known.sort_unstable();
-            known.dedup();
-            let near = near_names(wanted, known.iter().map(|name| &**name), N_NEAR);
-            let near = near.into_iter().map(str::to_owned).collect();
-            return Err(DeviceWhatIfError::NoName { name: wanted.to_owned(), near });
-        }
-        Ok(n)
+        n
     }
 
     fn fuse(&self, replay: &DeviceReplay, lengths: &mut Lengths) -> u64 {
@@ -226,21 +310,6 @@ impl AcceleratorsOutput {
             }
         }
         n
-    }
-
-    /// From the first launch of the first step to that of the last / steps between.
-    fn mean_step(&self, replay: &DeviceReplay, times: &ReplayTimes) -> Option<f64> {
-        let mut firsts: BTreeMap<u64, u64> = BTreeMap::new();
-        for it in &replay.operations {
-            let (Some(launch), Some(step)) = (it.launch, self.steps.of(it.place.0, it.place.1)) else {
-                continue;
-            };
-            let enter = times.enter[launch as usize];
-            firsts.entry(step).and_modify(|first| *first = enter.min(*first)).or_insert(enter);
-        }
-        let (first, last) = (firsts.first_key_value()?, firsts.last_key_value()?);
-        let n = firsts.len() - 1;
-        (0 < n).then(|| last.1.saturating_sub(*first.1) as f64 / n as f64)
     }
 }
 

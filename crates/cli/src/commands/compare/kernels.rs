@@ -100,7 +100,7 @@ fn filter(common: &Common, rank: Option<u32>) -> Filter {
 fn kernels(session: &Session<'_>, side: &Side, args: &CompareArgs) -> anyhow::Result<Answer<KernelsOutput>> {
     let by = args.by.unwrap_or_default().into();
     let asked = StepsAsked { marks: args.step_range.as_deref(), step: side.step, per_step: false };
-    session.answer(|trace, options| trace.kernels(by, KernelsPer::Run, &asked, options))
+    session.answer(|trace, options| trace.kernels((by, KernelsPer::Run), None, &asked, options))
 }
 
 /// What distinguishes a side.
