@@ -95,8 +95,16 @@ pub fn job(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>> {
     let size = format!("{n_ranks} × {} MB", n_bytes / 1_000_000);
     let wanted = Target::AtLeast(BYTES_PER_CORE_SECOND);
     let mut rows = Vec::new();
-    let questions: [&[&str]; 6] =
-        [&["breakdown"], &["profile"], &["idle"], &["kernels"], &["idle", "--by", "cause"], &["report"]];
+    let questions: [&[&str]; 8] = [
+        &["breakdown"],
+        &["profile"],
+        &["idle"],
+        &["kernels"],
+        &["kernels", "--over-time", "100"],
+        &["idle", "--by", "cause"],
+        &["critical-path"],
+        &["report"],
+    ];
     for question in questions {
         let command = question.join(" ");
         println!("measuring ouzel {command} on {size}");
