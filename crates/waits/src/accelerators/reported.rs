@@ -293,11 +293,11 @@ impl DevicesOfRun {
         Ok((losses, notice))
     }
 
-    /// The run with changes, made one after the other; `None` where it cannot be replayed. If it is replayed in parts, a
-    /// notice says so.
+    /// The run with changes, made one after the other. If it is replayed in parts, a notice says so.
     ///
     /// # Errors
-    /// If what was put aside cannot be read, or nothing has a name.
+    /// Of the outer result: if what was put aside cannot be read. Of the inner one: if the run cannot be replayed, or nothing
+    /// has a name.
     pub fn what_if(
         self,
         changes: &[DeviceChange],
