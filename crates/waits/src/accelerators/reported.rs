@@ -6,10 +6,10 @@
 //!                      ──finish───► DevicesOfRun ──losses──► replays, of the run at once or in parts
 //! ```
 //!
-//! Law: the answers are those of [`AcceleratorsOutput::summary`] and, if the run is replayed at once, of
-//! [`AcceleratorsOutput::losses`]. Memory is that of the processes that are being read, of `most` records with their
-//! replay, of the sums, and of collectives (32 bytes each). If single calls are selected, nothing is reduced before
-//! the end: they are shown as `[filtered]` where they are known.
+//! Law: the answers are those of an output that keeps the whole run, if the run is replayed at once. Memory is that of
+//! the processes that are being read, of `most` records with their replay, of the sums, and of collectives (32 bytes
+//! each). If single calls are selected, nothing is reduced before the end: they are shown as `[filtered]` where they
+//! are known.
 
 use super::AcceleratorsOutput;
 use super::by_process::{ByProcess, Settle, SettledProcess};
