@@ -6,12 +6,13 @@
 //!
 //! Law: within a run records are ordered by [`TrackRecord::key`], equal ones as they came.
 
+use ouzel_files::input::SharedFile;
 use ouzel_files::memory;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::sync::{Mutex, PoisonError};
+use std::io::{self, Read, Seek, SeekFrom, Take, Write};
+use std::ops::Range;
 
 /// Bytes of a record, in memory and in the file.
 const RECORD_BYTES: usize = 32;
@@ -19,10 +20,13 @@ const RECORD_BYTES: usize = 32;
 const RUN_RECORDS: usize = 1 << 16;
 /// Records of all open runs together before all are closed: 32 MB.
 const OPEN_RECORDS_MAX: usize = 1 << 20;
-/// Records of closed runs kept in memory: 96 MB, which leaves a trace of 500 MB within 300 MB.
-const MEMORY_RECORDS_MAX: usize = 3 << 20;
-/// Records read from the file at a time.
-const READ_RECORDS: usize = 256;
+/// Records of closed runs kept in memory: 64 MB, which leaves the answers that keep most within 300 MB.
+const MEMORY_RECORDS_MAX: usize = 2 << 20;
+/// Records written to the file at a time.
+const WRITE_RECORDS: usize = 1 << 10;
+/// Records read from the runs of a track at a time, all together: 4 MB; of each run, at least and at most.
+const READ_RECORDS: usize = 1 << 17;
+const READ_OF_RUN: [usize; 2] = [1 << 8, 1 << 11];
 
 /// What a record means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,8 +152,23 @@ pub(super) struct Store {
     tracks: Vec<Track>,
     n_open: usize,
     n_in_memory: usize,
-    file: Mutex<Option<File>>,
+    file: Option<RunFile>,
     file_bytes: u64,
+}
+
+/// The temporary file, to write and to read.
+#[derive(Debug)]
+struct RunFile {
+    output: File,
+    input: SharedFile,
+}
+
+impl RunFile {
+    fn new() -> io::Result<Self> {
+        let output = tempfile::tempfile()?;
+        let input = SharedFile::new(output.try_clone()?);
+        Ok(RunFile { output, input })
+    }
 }
 
 impl Store {
@@ -212,8 +231,9 @@ impl Store {
         let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
         if self.n_in_memory + open.len() <= n_max {
             self.n_in_memory += open.len();
+            let next = if open.len() < RUN_RECORDS { Vec::new() } else { Vec::with_capacity(RUN_RECORDS) };
             self.tracks[track].runs.push(RecordRun::Memory(open.into_boxed_slice()));
-            return Ok(Vec::new());
+            return Ok(next);
         }
         let run = RecordRun::File { offset: self.file_bytes, n: open.len() };
         self.write(&open)?;
@@ -223,27 +243,18 @@ impl Store {
     }
 
     fn write(&mut self, records: &[TrackRecord]) -> io::Result<()> {
-        let file = self.file.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let file = match file {
-            Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+        let file = match &mut self.file {
+            Some(file) => &mut file.output,
+            none => &mut none.insert(RunFile::new()?).output,
         };
-        let mut bytes = Vec::with_capacity(records.len() * RECORD_BYTES);
-        records.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
         file.seek(SeekFrom::Start(self.file_bytes))?;
-        file.write_all(&bytes)?;
-        self.file_bytes += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn read(&self, offset: u64, n: usize, into: &mut Vec<TrackRecord>) -> io::Result<()> {
-        let mut bytes = vec![0; n * RECORD_BYTES];
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = file.as_mut().expect("a run in the file was written to it");
-        file.seek(SeekFrom::Start(offset))?;
-        file.read_exact(&mut bytes)?;
-        into.clear();
-        into.extend(bytes.chunks_exact(RECORD_BYTES).map(TrackRecord::from_bytes));
+        let mut bytes = Vec::with_capacity(WRITE_RECORDS * RECORD_BYTES);
+        for part in records.chunks(WRITE_RECORDS) {
+            bytes.clear();
+            part.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
+            file.write_all(&bytes)?;
+            self.file_bytes += bytes.len() as u64;
+        }
         Ok(())
     }
 
@@ -263,8 +274,11 @@ impl Store {
     /// If the temporary file cannot be read.
     pub fn merge(&self, track: usize) -> io::Result<Merge> {
         let mut merge = Merge { sources: Vec::new(), waiting: BinaryHeap::new(), current: None };
-        for run in 0..self.tracks[track].runs.len() {
-            let mut source = RunPosition { run, next: 0, buffer: Vec::new(), at: 0 };
+        let n_runs = self.tracks[track].runs.len();
+        let [least, most] = READ_OF_RUN;
+        let n_ahead = (READ_RECORDS / n_runs.max(1)).clamp(least, most);
+        for run in 0..n_runs {
+            let mut source = self.position(track, run, n_ahead)?;
             if let Some(head) = source.next(self, track)? {
                 merge.waiting.push(Reverse(FirstOfRun { key: head.key(), run, head }));
             }
@@ -273,40 +287,58 @@ impl Store {
         merge.current = merge.waiting.pop().map(|Reverse(waiting)| waiting);
         Ok(merge)
     }
+
+    /// The beginning of a run, of which so many records are read at a time if it is in the file.
+    fn position(&self, track: usize, run: usize, n_ahead: usize) -> io::Result<RunPosition> {
+        let input = match (&self.tracks[track].runs[run], &self.file) {
+            (RecordRun::File { offset, n }, Some(file)) => {
+                let mut input = file.input.clone();
+                input.seek(SeekFrom::Start(*offset))?;
+                Some(input.take((n * RECORD_BYTES) as u64))
+            }
+            _ => None,
+        };
+        let bytes = vec![0; if input.is_some() { n_ahead * RECORD_BYTES } else { 0 }];
+        Ok(RunPosition { run, next: 0, input, bytes, ahead: 0..0 })
+    }
 }
 
 /// A position in one run.
 #[derive(Debug)]
 struct RunPosition {
     run: usize,
+    /// The next record, of a run in memory.
     next: usize,
-    buffer: Vec<TrackRecord>,
-    at: usize,
+    /// What was not read yet of a run in the file.
+    input: Option<Take<SharedFile>>,
+    bytes: Vec<u8>,
+    /// Bytes that were read and not given.
+    ahead: Range<usize>,
 }
 
 impl RunPosition {
     #[inline]
     fn next(&mut self, store: &Store, track: usize) -> io::Result<Option<TrackRecord>> {
-        match &store.tracks[track].runs[self.run] {
-            RecordRun::Memory(records) => {
-                let record = records.get(self.next).copied();
-                self.next += 1;
-                Ok(record)
-            }
-            RecordRun::File { offset, n } => {
-                if self.at == self.buffer.len() {
-                    let more = READ_RECORDS.min(n - self.next);
-                    if more == 0 {
-                        return Ok(None);
-                    }
-                    store.read(offset + (self.next * RECORD_BYTES) as u64, more, &mut self.buffer)?;
-                    self.next += more;
-                    self.at = 0;
-                }
-                self.at += 1;
-                Ok(Some(self.buffer[self.at - 1]))
-            }
+        if let RecordRun::Memory(records) = &store.tracks[track].runs[self.run] {
+            let record = records.get(self.next).copied();
+            self.next += 1;
+            return Ok(record);
         }
+        if self.ahead.is_empty() && !self.read()? {
+            return Ok(None);
+        }
+        let record = TrackRecord::from_bytes(&self.bytes[self.ahead.start..self.ahead.start + RECORD_BYTES]);
+        self.ahead.start += RECORD_BYTES;
+        Ok(Some(record))
+    }
+
+    /// Reads more; `false` at the end of the run.
+    fn read(&mut self) -> io::Result<bool> {
+        let Some(input) = &mut self.input else { return Ok(false) };
+        let n_bytes = self.bytes.len().min(usize::try_from(input.limit()).unwrap_or(usize::MAX));
+        input.read_exact(&mut self.bytes[..n_bytes])?;
+        self.ahead = 0..n_bytes;
+        Ok(0 < n_bytes)
     }
 }
 
