@@ -10,11 +10,11 @@
 //!
 //! Law: events come in the order of the text, and are those that one thread reads.
 
-use super::event::{self, Event};
+use super::event::{self, Event, EventKeys};
 use super::scan::{JsonCursor, TokenStop};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How a text is read.
 #[derive(Debug, Clone, Copy)]
@@ -55,18 +55,20 @@ impl Ahead {
         if self.n_threads < 2 { 0 } else { self.n_threads * PIECES * self.piece_bytes }
     }
 
-    /// Reads what is as guessed; `take` gets each event and its place in the text.
+    /// Reads what is as guessed; `take` gets each event and its place in the text. `readers` are those of the
+    /// stretch before.
     ///
     /// # Errors
     /// That of `take`, and the place of the event.
     pub fn read(
         self,
         text: &[u8],
+        readers: &mut PieceReaders,
         mut take: impl FnMut(&mut Event<'_>, usize) -> io::Result<()>,
     ) -> Result<Done, (usize, io::Error)> {
         let pieces = self.pieces(text);
-        let work = Work::new(&pieces);
-        std::thread::scope(|scope| {
+        let work = Work::new(&pieces, std::mem::take(&mut readers.0));
+        let done = std::thread::scope(|scope| {
             for _ in 1..self.n_threads.min(pieces.len()) {
                 // Where no more threads may be begun, there are fewer.
                 let read = || while work.step().is_some() {};
@@ -75,7 +77,10 @@ impl Ahead {
             let done = work.hand_on(&mut take);
             work.stop();
             done
-        })
+        });
+        let free = work.free.into_inner().unwrap_or_else(PoisonError::into_inner);
+        readers.0 = free.into_iter().map(PieceReader::emptied).collect();
+        done
     }
 
     /// Pieces that seem to end behind the comma between two events.
@@ -106,41 +111,66 @@ fn next_begin(text: &[u8], from: usize) -> Option<usize> {
     braces.filter_map(comma_before).next().map(|comma| comma + 1)
 }
 
-/// The events of a piece.
+/// What reads pieces, one after the other.
+#[derive(Default)]
+struct PieceReader<'t> {
+    /// The events of the piece, with their places in it.
+    events: Vec<(Event<'t>, usize)>,
+    keys: EventKeys,
+}
+
+/// Readers without a piece, for the next stretch: what they know is of use, and so is their memory.
+#[derive(Default)]
+pub(super) struct PieceReaders(Vec<PieceReader<'static>>);
+
+impl PieceReader<'_> {
+    /// Forgets its piece.
+    fn emptied(mut self) -> PieceReader<'static> {
+        self.events.clear();
+        // Collected in place, as it is empty.
+        let events = self.events.into_iter().map(|_| (Event::default(), 0)).collect();
+        PieceReader { events, keys: self.keys }
+    }
+}
+
+/// A piece that was read.
 #[derive(Default)]
 struct Tokens<'t> {
-    /// With their places in the piece.
-    events: Vec<(Event<'t>, usize)>,
+    reader: PieceReader<'t>,
     /// How far it was read.
     n_bytes: usize,
     /// Whether that is all.
     is_clean: bool,
 }
 
-fn tokens(piece: &[u8]) -> Tokens<'_> {
-    let events = Vec::with_capacity(piece.len() / EVENT_BYTES);
-    let mut tokens = Tokens { events, ..Tokens::default() };
-    let mut cursor = JsonCursor::new(piece);
-    let stop = loop {
-        match cursor.peek() {
-            Ok(b',') => cursor.at += 1,
-            // The array ends: what follows is for the caller.
-            Ok(b']') => return tokens,
-            Ok(_) => {
-                tokens.events.push((Event::default(), tokens.n_bytes));
-                let event = &mut tokens.events.last_mut().expect("it was pushed just now").0;
-                if let Err(stop) = event::read(&mut cursor, event) {
-                    tokens.events.pop();
-                    break stop;
+impl<'t> PieceReader<'t> {
+    /// Reads a piece; the reader has none before.
+    fn read(self, piece: &'t [u8]) -> Tokens<'t> {
+        let mut tokens = Tokens { reader: self, n_bytes: 0, is_clean: false };
+        let PieceReader { events, keys } = &mut tokens.reader;
+        events.reserve(piece.len() / EVENT_BYTES);
+        let mut cursor = JsonCursor::new(piece);
+        let stop = loop {
+            match cursor.peek() {
+                Ok(b',') => cursor.at += 1,
+                // The array ends: what follows is for the caller.
+                Ok(b']') => return tokens,
+                Ok(_) => {
+                    events.push((Event::default(), tokens.n_bytes));
+                    let event = &mut events.last_mut().expect("it was pushed just now").0;
+                    if let Err(stop) = event::read(&mut cursor, keys, event) {
+                        events.pop();
+                        break stop;
+                    }
                 }
+                Err(stop) => break stop,
             }
-            Err(stop) => break stop,
-        }
-        tokens.n_bytes = cursor.at;
-    };
-    let is_read = piece[tokens.n_bytes..].iter().all(u8::is_ascii_whitespace);
-    tokens.is_clean = stop == TokenStop::End && is_read;
-    tokens
+            tokens.n_bytes = cursor.at;
+        };
+        let is_read = piece[tokens.n_bytes..].iter().all(u8::is_ascii_whitespace);
+        tokens.is_clean = stop == TokenStop::End && is_read;
+        tokens
+    }
 }
 
 /// The pieces of a stretch, each to be read once.
@@ -150,6 +180,8 @@ struct Work<'p, 't> {
     /// By piece, once it is read and until it is handed on.
     read: Mutex<Vec<Option<Tokens<'t>>>>,
     is_read: Condvar,
+    /// Readers without a piece.
+    free: Mutex<Vec<PieceReader<'t>>>,
 }
 
 /// A piece that a thread reads. If it cannot, nobody waits for it forever.
@@ -160,9 +192,14 @@ struct Claim<'w, 'p, 't> {
 }
 
 impl<'p, 't> Work<'p, 't> {
-    fn new(pieces: &'p [&'t [u8]]) -> Self {
+    fn new(pieces: &'p [&'t [u8]], free: Vec<PieceReader<'t>>) -> Self {
         let read = Mutex::new(pieces.iter().map(|_| None).collect());
-        Work { pieces, next: AtomicUsize::new(0), read, is_read: Condvar::new() }
+        Work { pieces, next: AtomicUsize::new(0), read, is_read: Condvar::new(), free: Mutex::new(free) }
+    }
+
+    /// Readers without a piece.
+    fn free(&self) -> MutexGuard<'_, Vec<PieceReader<'t>>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads a piece that nobody has begun; `None` if there is none.
@@ -170,7 +207,8 @@ impl<'p, 't> Work<'p, 't> {
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
         let piece = self.pieces.get(nth)?;
         let mut claim = Claim { work: self, nth, tokens: Tokens::default() };
-        claim.tokens = tokens(piece);
+        let reader = self.free().pop();
+        claim.tokens = reader.unwrap_or_default().read(piece);
         Some(())
     }
 
@@ -182,11 +220,14 @@ impl<'p, 't> Work<'p, 't> {
         let mut start = 0;
         for (nth, piece) in self.pieces.iter().enumerate() {
             let mut tokens = self.wait_for(nth);
-            for (event, at) in &mut tokens.events {
+            for (event, at) in &mut tokens.reader.events {
                 take(event, start + *at).map_err(|error| (start + *at, error))?;
             }
-            if !tokens.is_clean {
-                return Ok(Done { n_bytes: start + tokens.n_bytes, is_clean: false });
+            let Tokens { mut reader, n_bytes, is_clean } = tokens;
+            reader.events.clear();
+            self.free().push(reader);
+            if !is_clean {
+                return Ok(Done { n_bytes: start + n_bytes, is_clean: false });
             }
             start += piece.len();
         }
@@ -232,8 +273,8 @@ mod tests {
 
     /// Phases and places of the events, by pieces of so many bytes, and how far they were read.
     fn read(text: &str, piece_bytes: usize) -> (Vec<(u8, usize)>, Done) {
-        let mut found = Vec::new();
-        let done = Ahead { n_threads: 3, piece_bytes }.read(text.as_bytes(), |event, at| {
+        let (mut found, mut readers) = (Vec::new(), PieceReaders::default());
+        let done = Ahead { n_threads: 3, piece_bytes }.read(text.as_bytes(), &mut readers, |event, at| {
             found.push((event.phase, at));
             Ok(())
         });
@@ -275,10 +316,14 @@ mod tests {
     fn an_error_ends_it() {
         let text = "{\"ph\": \"X\"},\n".repeat(100);
         let mut n = 0;
-        let done = Ahead { n_threads: 2, piece_bytes: 50 }.read(text.as_bytes(), |_, _| {
-            n += 1;
-            if n == 30 { Err(io::Error::other("full")) } else { Ok(()) }
-        });
+        let done = Ahead { n_threads: 2, piece_bytes: 50 }.read(
+            text.as_bytes(),
+            &mut PieceReaders::default(),
+            |_, _| {
+                n += 1;
+                if n == 30 { Err(io::Error::other("full")) } else { Ok(()) }
+            },
+        );
         assert!(done.is_err_and(|(at, _)| (13 * 28..13 * 30).contains(&at)));
     }
 }

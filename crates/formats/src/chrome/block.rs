@@ -7,12 +7,25 @@ use wide::u8x16;
 
 /// Bytes of a block.
 pub(super) const BYTES: usize = 16;
+/// The answer if all bytes are as asked.
+pub(super) const ALL: u32 = 0xffff;
 
 /// Sixteen bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct ByteBlock(u8x16);
 
 impl ByteBlock {
+    /// These bytes.
+    pub fn new(bytes: [u8; BYTES]) -> Self {
+        ByteBlock(u8x16::new(bytes))
+    }
+
+    /// Which bytes are those of another block.
+    #[inline]
+    pub fn equal_to(self, other: ByteBlock) -> u32 {
+        self.0.simd_eq(other.0).to_bitmask()
+    }
+
     #[inline]
     fn is(self, byte: u8) -> u8x16 {
         self.0.simd_eq(u8x16::splat(byte))
@@ -24,11 +37,16 @@ impl ByteBlock {
         self.is(byte).to_bitmask()
     }
 
-    /// Which bytes are brackets or braces, or one of the four others (`Y`, `y`, `_` and DEL) that differ from them in
-    /// the same bits.
+    /// Which bytes are opening brackets or braces.
     #[inline]
-    pub fn brackets(self) -> u32 {
-        (self.0 | u8x16::splat(0x26)).simd_eq(u8x16::splat(0x7f)).to_bitmask()
+    pub fn opening(self) -> u32 {
+        (self.0 | u8x16::splat(0x20)).simd_eq(u8x16::splat(b'{')).to_bitmask()
+    }
+
+    /// Which bytes are closing brackets or braces.
+    #[inline]
+    pub fn closing(self) -> u32 {
+        (self.0 | u8x16::splat(0x20)).simd_eq(u8x16::splat(b'}')).to_bitmask()
     }
 
     /// Which bytes are not white space.
@@ -63,6 +81,16 @@ pub(super) fn at(bytes: &[u8], at: usize) -> Option<ByteBlock> {
     bytes.get(at..)?.first_chunk::<BYTES>().map(|block| ByteBlock(u8x16::new(*block)))
 }
 
+/// From each first of two set bits up to the other: with quotes, what is in strings. The last may have no other.
+#[inline]
+pub(super) fn between(answer: u32) -> u32 {
+    let mut sums = answer;
+    for by in [1, 2, 4, 8] {
+        sums ^= sums << by;
+    }
+    sums & ALL
+}
+
 /// The place of the first byte whose bit is set.
 #[inline]
 pub(super) fn first(answer: u32) -> usize {
@@ -82,14 +110,18 @@ mod tests {
                     text.iter().enumerate().map(|(i, &byte)| u32::from(is(byte)) << i).sum()
                 };
                 let block = at(&text, 0).unwrap();
+                let others = ByteBlock::new([other; BYTES]);
+                assert_eq!(block.equal_to(others), block.equal(other));
                 assert_eq!(block.equal(b'"'), wanted(|b| b == b'"'), "{text:?}");
-                assert_eq!(block.brackets(), wanted(|b| b"[]{}Yy_\x7f".contains(&b)), "{text:?}");
+                assert_eq!(block.opening(), wanted(|b| b"[{".contains(&b)), "{text:?}");
+                assert_eq!(block.closing(), wanted(|b| b"]}".contains(&b)), "{text:?}");
                 assert_eq!(block.dark(), wanted(|b| !b" \n\r\t".contains(&b)), "{text:?}");
                 let is_bare = |b: u8| b.is_ascii_alphanumeric() || b"-+.".contains(&b);
                 assert_eq!(block.leads(), wanted(|b| b", \n".contains(&b)), "{text:?}");
                 assert_eq!(block.not_bare(), 0xffff & !wanted(is_bare), "{text:?}");
             }
         }
+        assert_eq!([0b10_0100_0100, 0, 1].map(between), [0xfe3c, 0, ALL]);
         assert!(at(&[0; 15], 0).is_none() && at(&[0; 17], 18).is_none());
         assert_eq!(first(at(b"abc\"\"fghijklmnop", 0).unwrap().equal(b'"')), 3);
     }

@@ -1,5 +1,6 @@
 //! One event object, with its members borrowed from the window.
 
+use super::keys::Keys;
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop};
 
 /// The members of an event that mean something here.
@@ -59,69 +60,104 @@ pub(super) struct Args<'a> {
     pub n_others: u32,
 }
 
+/// What a key of an event means.
+#[derive(Debug, Clone, Copy)]
+enum EventKey {
+    /// Sets the member that its value gives.
+    Value(for<'a> fn(&mut Event<'a>, JsonValue<'a>)),
+    Args,
+}
+
+/// Sets the argument that the value of a key gives.
+type ArgsKey = for<'a> fn(&mut Args<'a>, JsonValue<'a>);
+
+/// The keys of events and of their arguments that were read before.
+#[derive(Debug, Default)]
+pub(super) struct EventKeys {
+    of_events: Keys<EventKey>,
+    of_args: Keys<ArgsKey>,
+}
+
 /// Reads the object at the position into `event`, which holds nothing yet: it is too large to be handed on.
 #[inline]
-pub(super) fn read<'a>(cursor: &mut JsonCursor<'a>, event: &mut Event<'a>) -> Result<(), TokenStop> {
+pub(super) fn read<'a>(
+    cursor: &mut JsonCursor<'a>,
+    keys: &mut EventKeys,
+    event: &mut Event<'a>,
+) -> Result<(), TokenStop> {
     cursor.expect(b'{', "an event is an object")?;
-    while let Some(key) = cursor.key()? {
-        if key.raw == b"args" && cursor.peek()? == b'{' {
-            args(cursor, &mut event.args)?;
-            continue;
-        }
-        let value = cursor.value()?;
-        match key.raw {
-            b"ph" => event.phase = value.raw().first().copied().unwrap_or(0),
-            b"ts" => event.time = value,
-            b"dur" => event.duration = value,
-            b"pid" => event.pid = value,
-            b"tid" => event.tid = value,
-            b"cat" => event.category = value.raw(),
-            b"name" => event.name = value.text(),
-            b"id" => event.id = value,
-            b"id2" => event.id2 = value,
-            b"bp" => event.binds_around = value.raw() == b"e",
-            b"scope" => event.scope = value,
-            b"bind_id" => event.bind_id = value,
-            b"flow_in" => event.flow_in = value.raw() == b"true",
-            b"flow_out" => event.flow_out = value.raw() == b"true",
-            b"sf" => event.stack_frame = value,
-            b"weight" => event.weight = value,
-            _ => {}
+    keys.of_events.begin();
+    while let Some(key) = keys.of_events.next(cursor, event_key)? {
+        match key {
+            EventKey::Args if cursor.peek()? == b'{' => args(cursor, &mut keys.of_args, &mut event.args)?,
+            EventKey::Args => drop(cursor.value()?),
+            EventKey::Value(set) => set(event, cursor.value()?),
         }
     }
     Ok(())
 }
 
+fn event_key(key: &[u8]) -> EventKey {
+    EventKey::Value(match key {
+        b"args" => return EventKey::Args,
+        b"ph" => |event, value| event.phase = value.raw().first().copied().unwrap_or(0),
+        b"ts" => |event, value| event.time = value,
+        b"dur" => |event, value| event.duration = value,
+        b"pid" => |event, value| event.pid = value,
+        b"tid" => |event, value| event.tid = value,
+        b"cat" => |event, value| event.category = value.raw(),
+        b"name" => |event, value| event.name = value.text(),
+        b"id" => |event, value| event.id = value,
+        b"id2" => |event, value| event.id2 = value,
+        b"bp" => |event, value| event.binds_around = value.raw() == b"e",
+        b"scope" => |event, value| event.scope = value,
+        b"bind_id" => |event, value| event.bind_id = value,
+        b"flow_in" => |event, value| event.flow_in = value.raw() == b"true",
+        b"flow_out" => |event, value| event.flow_out = value.raw() == b"true",
+        b"sf" => |event, value| event.stack_frame = value,
+        b"weight" => |event, value| event.weight = value,
+        _ => |_, _| {},
+    })
+}
+
 #[inline]
-fn args<'a>(cursor: &mut JsonCursor<'a>, args: &mut Args<'a>) -> Result<(), TokenStop> {
+fn args<'a>(
+    cursor: &mut JsonCursor<'a>,
+    keys: &mut Keys<ArgsKey>,
+    args: &mut Args<'a>,
+) -> Result<(), TokenStop> {
     let start = cursor.at;
     cursor.at += 1;
-    while let Some(key) = cursor.key()? {
-        let value = cursor.value()?;
-        match key.raw {
-            b"stream" => args.stream = value.raw(),
-            b"device" => args.device = value.raw(),
-            b"correlation" => args.correlation = value.raw(),
-            b"bytes" => args.bytes = value.raw(),
-            b"size" => args.size = value.raw(),
-            b"name" => args.name = value.text(),
-            b"Collective name" => args.collective = value.text(),
-            b"In msg nelems" => args.n_elements_in = value.raw(),
-            b"Out msg nelems" => args.n_elements_out = value.raw(),
-            b"dtype" => args.element_type = value.raw(),
-            b"Process Group Name" => args.group_name = value.text(),
-            b"Process Group Ranks" => args.group_ranks = value,
-            b"Group size" => args.group_size = value.raw(),
-            b"Input Dims" => args.input_dims = value.nested().unwrap_or_default(),
-            b"Input type" => args.input_types = value.nested().unwrap_or_default(),
-            b"grid" => args.grid = value.nested().unwrap_or_default(),
-            b"block" => args.block = value.nested().unwrap_or_default(),
-            b"registers per thread" => args.registers = value.raw(),
-            b"shared memory" => args.shared_memory = value.raw(),
-            b"est. achieved occupancy %" => args.occupancy = value.raw(),
-            _ => args.n_others += 1,
-        }
+    keys.begin();
+    while let Some(set) = keys.next(cursor, args_key)? {
+        set(args, cursor.value()?);
     }
     args.raw = &cursor.bytes[start..cursor.at];
     Ok(())
+}
+
+fn args_key(key: &[u8]) -> ArgsKey {
+    match key {
+        b"stream" => |args, value| args.stream = value.raw(),
+        b"device" => |args, value| args.device = value.raw(),
+        b"correlation" => |args, value| args.correlation = value.raw(),
+        b"bytes" => |args, value| args.bytes = value.raw(),
+        b"size" => |args, value| args.size = value.raw(),
+        b"name" => |args, value| args.name = value.text(),
+        b"Collective name" => |args, value| args.collective = value.text(),
+        b"In msg nelems" => |args, value| args.n_elements_in = value.raw(),
+        b"Out msg nelems" => |args, value| args.n_elements_out = value.raw(),
+        b"dtype" => |args, value| args.element_type = value.raw(),
+        b"Process Group Name" => |args, value| args.group_name = value.text(),
+        b"Process Group Ranks" => |args, value| args.group_ranks = value,
+        b"Group size" => |args, value| args.group_size = value.raw(),
+        b"Input Dims" => |args, value| args.input_dims = value.nested().unwrap_or_default(),
+        b"Input type" => |args, value| args.input_types = value.nested().unwrap_or_default(),
+        b"grid" => |args, value| args.grid = value.nested().unwrap_or_default(),
+        b"block" => |args, value| args.block = value.nested().unwrap_or_default(),
+        b"registers per thread" => |args, value| args.registers = value.raw(),
+        b"shared memory" => |args, value| args.shared_memory = value.raw(),
+        b"est. achieved occupancy %" => |args, value| args.occupancy = value.raw(),
+        _ => |args, _| args.n_others += 1,
+    }
 }

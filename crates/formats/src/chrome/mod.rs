@@ -23,6 +23,7 @@ mod event;
 mod files;
 mod flows;
 mod json;
+mod keys;
 mod kinds;
 mod lanes;
 mod layout;

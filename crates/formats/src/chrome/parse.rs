@@ -3,9 +3,9 @@
 //! Files broken in the ways tracers break them are read: a missing end of the array, extra commas, control
 //! characters, a last object that is cut, garbage between events. Each is reported with its offset.
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, PieceReaders};
 use super::collect::{Collector, ProcessGroup};
-use super::event::{self, Event};
+use super::event::{self, Event, EventKeys};
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
@@ -29,8 +29,16 @@ pub(super) fn read(
     collector: &mut Collector,
 ) -> Result<Vec<Notice>, ReadError> {
     collector.begin_file(window.file().clone());
-    let mut file =
-        File { window, ahead, collector, notices: Vec::new(), profile: Vec::new(), is_trace: false };
+    let mut file = File {
+        window,
+        ahead,
+        readers: PieceReaders::default(),
+        keys: EventKeys::default(),
+        collector,
+        notices: Vec::new(),
+        profile: Vec::new(),
+        is_trace: false,
+    };
     file.whole()?;
     let File { window, collector, mut notices, profile, is_trace, .. } = file;
     if !profile.is_empty() {
@@ -59,6 +67,9 @@ const CANNOT_WRITE: &str = "the temporary file cannot be written";
 struct File<'c> {
     window: Window,
     ahead: Ahead,
+    readers: PieceReaders,
+    /// Of events that are not read ahead.
+    keys: EventKeys,
     collector: &'c mut Collector,
     notices: Vec<Notice>,
     /// Members of a `.cpuprofile`.
@@ -241,7 +252,12 @@ impl File<'_> {
                         self.window.at += cursor.at + 1;
                         return Ok(End::Bracket);
                     }
-                    Ok(_) => match take_event(&mut cursor, self.collector, are_samples, base + done as u64) {
+                    Ok(_) => match take_event(
+                        (&mut cursor, &mut self.keys),
+                        self.collector,
+                        are_samples,
+                        base + done as u64,
+                    ) {
                         Ok(()) => {}
                         Err(Broken::Text(stop)) => break stop,
                         Err(Broken::Scratch(error)) => {
@@ -282,7 +298,7 @@ impl File<'_> {
             return Ok(false);
         }
         let base = self.window.offset(0);
-        let done = self.ahead.read(self.window.rest(), |event, at| {
+        let done = self.ahead.read(self.window.rest(), &mut self.readers, |event, at| {
             if are_samples {
                 event.phase = b'P';
             }
@@ -355,13 +371,13 @@ enum Broken {
 /// Reads an event and adds it.
 #[inline]
 fn take_event(
-    cursor: &mut JsonCursor<'_>,
+    (cursor, keys): (&mut JsonCursor<'_>, &mut EventKeys),
     collector: &mut Collector,
     are_samples: bool,
     offset: u64,
 ) -> Result<(), Broken> {
     let mut event = Event::default();
-    event::read(cursor, &mut event).map_err(Broken::Text)?;
+    event::read(cursor, keys, &mut event).map_err(Broken::Text)?;
     if are_samples {
         event.phase = b'P';
     }

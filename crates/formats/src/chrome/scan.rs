@@ -164,15 +164,6 @@ impl<'a> JsonCursor<'a> {
         Ok(())
     }
 
-    /// A string; the position is on its quote.
-    #[inline]
-    pub fn text(&mut self) -> Result<Text<'a>, TokenStop> {
-        if self.peek()? != b'"' {
-            return Err(TokenStop::Bad("a string is expected"));
-        }
-        self.text_here()
-    }
-
     /// The string whose quote is at the position.
     #[inline]
     fn text_here(&mut self) -> Result<Text<'a>, TokenStop> {
@@ -259,9 +250,10 @@ impl<'a> JsonCursor<'a> {
     fn near_value(&mut self) -> Option<JsonValue<'a>> {
         let at = self.at + usize::from(self.bytes.get(self.at) == Some(&b' '));
         let block = block::at(self.bytes, at)?;
-        if self.bytes[at] == b'"' {
+        let quotes = block.equal(b'"');
+        if quotes & 1 == 1 {
             // Behind the quote it begins with.
-            let end = at + block::first((block.equal(b'"') | block.equal(b'\\')) & !1);
+            let end = at + block::first((quotes | block.equal(b'\\')) & !1);
             if self.bytes.get(end) != Some(&b'"') || at + block::BYTES <= end {
                 return None;
             }
@@ -276,48 +268,70 @@ impl<'a> JsonCursor<'a> {
         Some(JsonValue::bare(&self.bytes[at..at + n]))
     }
 
-    /// An array or object as a whole, by its brackets.
-    pub fn nested(&mut self) -> Result<&'a [u8], TokenStop> {
+    /// An array or object as a whole, by its brackets; the position is on the first.
+    fn nested(&mut self) -> Result<&'a [u8], TokenStop> {
         let start = self.at;
-        let mut depth = 0_u32;
-        'blocks: while let Some(block) = block::at(self.bytes, self.at) {
-            let mut signs = block.equal(b'"') | block.brackets();
+        let mut depth = 1;
+        // All bits are set where a string goes on from one block to the next.
+        let mut in_text = 0;
+        self.at += 1;
+        while let Some(block) = block::at(self.bytes, self.at) {
+            if block.equal(b'\\') != 0 {
+                in_text = self.nested_by_bytes(&mut depth, in_text, block::BYTES)?;
+                if depth == 0 {
+                    return Ok(&self.bytes[start..self.at]);
+                }
+                continue;
+            }
+            let texts = block::between(block.equal(b'"')) ^ in_text;
+            let (opening, closing) = (block.opening() & !texts, block.closing() & !texts);
+            let mut signs = opening | closing;
             while signs != 0 {
-                let at = self.at + block::first(signs);
-                match self.bytes[at] {
-                    b'"' => {
-                        self.at = at;
-                        self.text()?;
-                        continue 'blocks;
-                    }
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' if depth > 1 => depth -= 1,
-                    b'}' | b']' => {
-                        self.at = at + 1;
+                let sign = signs & signs.wrapping_neg();
+                if opening & sign != 0 {
+                    depth += 1;
+                } else {
+                    depth -= 1;
+                    if depth == 0 {
+                        self.at += block::first(sign) + 1;
                         return Ok(&self.bytes[start..self.at]);
                     }
-                    _ => {}
                 }
-                signs &= signs - 1;
+                signs ^= sign;
             }
+            in_text = if texts >> (block::BYTES - 1) & 1 == 1 { block::ALL } else { 0 };
             self.at += block::BYTES;
         }
-        while let Some(&byte) = self.bytes.get(self.at) {
+        self.nested_by_bytes(&mut depth, in_text, usize::MAX)?;
+        if depth == 0 { Ok(&self.bytes[start..self.at]) } else { Err(TokenStop::End) }
+    }
+
+    /// Goes on for so many bytes, one more if the last is a backslash, or until the depth is 0; gives whether a string
+    /// goes on, as [`nested`](Self::nested) has it.
+    fn nested_by_bytes(&mut self, depth: &mut u32, in_text: u32, n_bytes: usize) -> Result<u32, TokenStop> {
+        let mut is_text = in_text != 0;
+        let end = self.at.saturating_add(n_bytes);
+        while self.at < end
+            && let Some(&byte) = self.bytes.get(self.at)
+        {
             match byte {
-                b'"' => {
-                    self.text()?;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
+                b'\\' if is_text => self.at += 1,
+                b'"' => is_text = !is_text,
+                b'{' | b'[' if !is_text => *depth += 1,
+                b'}' | b']' if !is_text => *depth -= 1,
                 _ => {}
             }
             self.at += 1;
-            if depth == 0 {
-                return Ok(&self.bytes[start..self.at]);
+            if *depth == 0 {
+                break;
             }
         }
-        Err(TokenStop::End)
+        // A backslash at the end: its letter is missing.
+        if self.at > self.bytes.len() {
+            Err(TokenStop::End)
+        } else {
+            Ok(if is_text { block::ALL } else { 0 })
+        }
     }
 
     /// Goes to the next member of an object and reads its key; `None` at the closing brace, which is stepped over.
