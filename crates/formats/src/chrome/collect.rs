@@ -45,6 +45,9 @@ pub(super) enum TrackKind {
     Counters,
 }
 
+/// Number of kinds.
+const N_TRACK_KINDS: usize = TrackKind::Counters as usize + 1;
+
 /// A track before it is cut into lanes.
 #[derive(Debug)]
 pub(super) struct TrackDraft {
@@ -144,8 +147,8 @@ pub(super) struct Collector {
     pub(super) track_ids: FxHashMap<Box<[u8]>, u32>,
     group_ids: FxHashMap<Box<[u8]>, usize>,
     key: Vec<u8>,
-    last_track: Option<(Vec<u8>, u32)>,
-    last_category: Option<(Vec<u8>, ActivityClass)>,
+    /// By kind, as events on threads and on streams alternate.
+    last_tracks: [Option<(Vec<u8>, u32)>; N_TRACK_KINDS],
     oddities: BTreeMap<(Level, NoticeCode, String), Seen>,
     /// Times with digits below the nanosecond.
     rounded: Option<Seen>,
@@ -158,7 +161,7 @@ impl Collector {
         self.files.push(FileFacts { name, ..FileFacts::default() });
         self.track_ids.clear();
         self.group_ids.clear();
-        self.last_track = None;
+        self.last_tracks = Default::default();
         self.flows.begin_file();
         self.of_calls = CallResources::default();
         self.samples.begin_file();
@@ -292,7 +295,7 @@ impl Collector {
 
     fn begin(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
         let track = self.track(event, TrackKind::Thread);
-        let class = self.class(event.category);
+        let class = kinds::class(event.category);
         let class = if matches!(class, ActivityClass::Runtime | ActivityClass::Python) {
             class
         } else {
@@ -302,22 +305,9 @@ impl Collector {
         self.push(track, at_ns, 0, RecordKind::Begin, what, 0)
     }
 
-    /// The class of a category; adjacent events mostly share one.
-    #[inline]
-    fn class(&mut self, category: &[u8]) -> ActivityClass {
-        if let Some((last, class)) = &self.last_category
-            && last == category
-        {
-            return *class;
-        }
-        let class = kinds::class(category);
-        self.last_category = Some((category.to_vec(), class));
-        class
-    }
-
     /// A call with its length.
     fn slice(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
-        let class = self.class(event.category);
+        let class = kinds::class(event.category);
         let length_ns = self.length(event);
         let track_kind = match class {
             ActivityClass::Kernel | ActivityClass::Copy => TrackKind::Stream,
@@ -464,7 +454,7 @@ impl Collector {
     #[inline]
     pub(super) fn track(&mut self, event: &Event<'_>, kind: TrackKind) -> u32 {
         self.set_key(event, kind);
-        if let Some((key, track)) = &self.last_track
+        if let Some((key, track)) = &self.last_tracks[kind as usize]
             && *key == self.key
         {
             return *track;
@@ -473,7 +463,7 @@ impl Collector {
             Some(&track) => track,
             None => self.add_track(event, kind),
         };
-        match &mut self.last_track {
+        match &mut self.last_tracks[kind as usize] {
             Some((key, last)) => {
                 key.clone_from(&self.key);
                 *last = track;
