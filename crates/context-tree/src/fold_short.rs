@@ -96,16 +96,20 @@ fn limit(pieces: &[Option<Piece>], n_tokens_max: usize) -> Limit {
         .filter(|piece| is_all || !piece.is_anchored)
         .map(|p| (p.duration, p.n_tokens as usize))
         .collect();
-    by_duration.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let mut limit = -1.0;
-    for (duration, n_tokens) in by_duration {
-        if left < n_tokens {
-            // Either all pieces of one duration are folded or none.
-            limit = duration;
-            break;
+    // The longest piece for which nothing is left, found by halves: those before it are never sorted. Either all pieces of
+    // one duration are folded or none.
+    let mut rest = &mut by_duration[..];
+    while 1 < rest.len() {
+        let middle = rest.len() / 2;
+        rest.select_nth_unstable_by(middle, |a, b| b.0.total_cmp(&a.0));
+        let (longer, shorter) = rest.split_at_mut(middle);
+        let n_tokens = longer.iter().map(|it| it.1).sum();
+        match left.checked_sub(n_tokens) {
+            Some(after) => (left, rest) = (after, shorter),
+            None => rest = longer,
         }
-        left -= n_tokens;
     }
+    let limit = rest.first().filter(|it| left < it.1).map_or(-1.0, |it| it.0);
     if is_all { Limit::All(limit) } else { Limit::ButAnchors(limit) }
 }
 
