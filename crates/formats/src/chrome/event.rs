@@ -3,46 +3,56 @@
 use super::keys::Keys;
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop};
 
-/// The members of an event that mean something here.
+/// The members of an event that mean something here. One thread reads them and another one takes them, so those that
+/// every call has come first: what is asked for is in few lines of the cache.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(super) struct Event<'a> {
     /// The phase; 0 if there is none.
     pub phase: u8,
-    pub name: Text<'a>,
-    pub category: &'a [u8],
-    pub pid: JsonValue<'a>,
-    pub tid: JsonValue<'a>,
+    pub flow_in: bool,
+    pub flow_out: bool,
+    /// Whether a flow binds to the slice around it.
+    pub binds_around: bool,
     /// Microseconds.
     pub time: JsonValue<'a>,
     /// Microseconds.
     pub duration: JsonValue<'a>,
+    pub category: &'a [u8],
+    pub pid: JsonValue<'a>,
+    pub tid: JsonValue<'a>,
+    pub name: Text<'a>,
+    pub args: Args<'a>,
     pub id: JsonValue<'a>,
     pub id2: JsonValue<'a>,
     pub scope: JsonValue<'a>,
-    /// Whether a flow binds to the slice around it.
-    pub binds_around: bool,
     pub bind_id: JsonValue<'a>,
-    pub flow_in: bool,
-    pub flow_out: bool,
     /// Stack frame of a sample.
     pub stack_frame: JsonValue<'a>,
     pub weight: JsonValue<'a>,
-    pub args: Args<'a>,
 }
 
-/// The arguments that mean something here, and all of them as written.
+/// The arguments that mean something here, and all of them as written; those of kernels and copies come first.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(super) struct Args<'a> {
-    /// With braces; empty if there are none.
-    pub raw: &'a [u8],
-    pub name: Text<'a>,
-    pub stream: &'a [u8],
-    pub device: &'a [u8],
     pub correlation: &'a [u8],
     pub bytes: &'a [u8],
+    pub collective: Text<'a>,
+    pub grid: &'a [u8],
+    pub block: &'a [u8],
+    pub registers: &'a [u8],
+    pub shared_memory: &'a [u8],
+    pub occupancy: &'a [u8],
+    pub stream: &'a [u8],
+    pub device: &'a [u8],
+    /// With braces; empty if there are none.
+    pub raw: &'a [u8],
+    /// Number of the others.
+    pub n_others: u32,
+    pub name: Text<'a>,
     /// What HIP's calls say of a copy, where CUDA's copies say `bytes`.
     pub size: &'a [u8],
-    pub collective: Text<'a>,
     pub n_elements_in: &'a [u8],
     pub n_elements_out: &'a [u8],
     pub element_type: &'a [u8],
@@ -51,13 +61,6 @@ pub(super) struct Args<'a> {
     pub group_size: &'a [u8],
     pub input_dims: &'a [u8],
     pub input_types: &'a [u8],
-    pub grid: &'a [u8],
-    pub block: &'a [u8],
-    pub registers: &'a [u8],
-    pub shared_memory: &'a [u8],
-    pub occupancy: &'a [u8],
-    /// Number of the others.
-    pub n_others: u32,
 }
 
 /// What a key of an event means.
