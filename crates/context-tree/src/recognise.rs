@@ -79,6 +79,8 @@ pub struct Recogniser<K> {
     keys: Vec<K>,
     /// For each element where it starts.
     starts: Vec<Mark>,
+    /// For each element how far behind the last one of the same key and level it is; 0 if that is more than a body.
+    same: Vec<u8>,
     /// The elements that are loops, in order.
     loops: Vec<LoopItem>,
     found: Vec<GrowingLoop<K>>,
@@ -90,6 +92,7 @@ impl<K> Default for Recogniser<K> {
         Recogniser {
             keys: Vec::new(),
             starts: Vec::new(),
+            same: Vec::new(),
             loops: Vec::new(),
             found: Vec::new(),
             free: Vec::new(),
@@ -200,12 +203,17 @@ impl<K: Copy + Eq> Recogniser<K> {
         loop_key: impl FnMut(&[K]) -> K,
     ) -> Option<Grown> {
         let low = low as usize;
-        self.push(key, start);
+        self.push(low, key, start);
         if low + 1 < self.keys.len() { self.check(low, end, loop_key) } else { None }
     }
 
+    /// Appends an element to the level that begins at `low`, without a look at what it is part of.
     #[inline]
-    fn push(&mut self, key: K, start: Mark) {
+    fn push(&mut self, low: usize, key: K, start: Mark) {
+        let from = low.max(self.keys.len().saturating_sub(BODY_MAX));
+        let before = &self.keys[from..];
+        let same = before.iter().rposition(|it| *it == key).map_or(0, |at| before.len() - at);
+        self.same.push(same as u8);
         self.keys.push(key);
         self.starts.push(start);
     }
@@ -238,16 +246,20 @@ impl<K: Copy + Eq> Recogniser<K> {
         let body = |i: usize| &self.found[self.loops[i].found as usize].body;
         let next = loops.find(|&(i, p)| 0 < p && *body(i) == keys[n - p..]);
         let most_new = next.map_or(most, |(_, p)| p - 1).min(n / REPEATS_MIN);
-        let last = keys[n - 1];
-        for p in 1..=most_new {
-            // Most bodies are seen not to repeat by these two.
-            if keys[n - 1 - p] != last || keys[n - 1 - 2 * p] != last {
-                continue;
-            }
-            if keys[n - REPEATS_MIN * p..n - p] == keys[n - (REPEATS_MIN - 1) * p..] {
+        // A body ends with an element like the last one, and so does the body before it.
+        let same = &self.same[low..];
+        let (last, mut p) = (keys[n - 1], usize::from(same[n - 1]));
+        while p != 0 && p <= most_new {
+            let is_repeated = keys[n - 1 - 2 * p] == last
+                && keys[n - REPEATS_MIN * p..n - p] == keys[n - (REPEATS_MIN - 1) * p..];
+            if is_repeated {
                 let (body, first) = (keys[n - p..].to_vec(), low + n - REPEATS_MIN * p);
                 let starts = (0..REPEATS_MIN).map(|i| self.starts[first + i * p]).collect();
-                return Some(self.form(first, body, starts, end, &mut loop_key));
+                return Some(self.form((low, first), body, starts, end, &mut loop_key));
+            }
+            match same[n - 1 - p] {
+                0 => break,
+                more => p += usize::from(more),
             }
         }
         let (i, p) = next?;
@@ -260,7 +272,7 @@ impl<K: Copy + Eq> Recogniser<K> {
 
     fn form(
         &mut self,
-        first: usize,
+        (low, first): (usize, usize),
         body: Vec<K>,
         starts: Vec<Mark>,
         end: Mark,
@@ -280,7 +292,7 @@ impl<K: Copy + Eq> Recogniser<K> {
             }
         };
         self.loops.push(LoopItem { at: first as u32, found, unchecked: true });
-        self.push(key, start);
+        self.push(low, key, start);
         Grown { found, end, is_new: true }
     }
 
@@ -289,6 +301,7 @@ impl<K: Copy + Eq> Recogniser<K> {
     fn truncate(&mut self, first: usize) {
         self.keys.truncate(first);
         self.starts.truncate(first);
+        self.same.truncate(first);
         while let Some(gone) = self.loops.pop_if(|it| first <= it.at as usize) {
             self.free.push(gone.found);
         }
