@@ -9,12 +9,11 @@ use super::AcceleratorsOutput;
 use super::loss::{Candidate, loss};
 use super::loss_kind::DeviceLossKind;
 use super::names;
-use super::replay::{DeviceReplay, LengthChanges};
+use super::replay::{DeviceReplay, LengthChanges, ReplayCall};
 use crate::devices::calls::DeviceApi;
 use ouzel_model::{CallPathId, Definitions, LocationId, TimeRange};
-use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 impl AcceleratorsOutput {
     /// What code and calls of one kind cost; the call path is that of most time.
@@ -34,15 +33,19 @@ impl AcceleratorsOutput {
             Some(counts(names::host_loss(&definitions.region(region).name), is_first))
         };
         // There are many times more records than call paths.
-        let mut known: FxHashMap<(CallPathId, bool), Option<CallPathId>> = FxHashMap::default();
+        let mut known: Vec<[Option<Option<CallPathId>>; 2]> = vec![[None; 2]; self.call_paths.len()];
         let mut named = |path: CallPathId, is_first: bool| {
             let find = || self.chain(path).find(|&at| is_of_kind(at, is_first) == Some(true));
-            *known.entry((path, is_first)).or_insert_with(find)
+            *known[path.index()][usize::from(is_first)].get_or_insert_with(find)
         };
         let mut changes = LengthChanges::default();
         let mut of_paths: BTreeMap<CallPathId, (u64, usize)> = BTreeMap::new();
         let mut spans: Vec<(LocationId, TimeRange)> = Vec::new();
-        let launches_later = launches_later(replay);
+        let releases = |it: &ReplayCall| {
+            it.call.api == DeviceApi::Free && kind == DeviceLossKind::MemoryChurn && it.before.is_some()
+        };
+        let last_launches =
+            if replay.calls.iter().any(releases) { last_launches(replay) } else { BTreeMap::new() };
         for (number, it) in replay.calls.iter().enumerate() {
             let mut add = |path: CallPathId, ticks: u64, span: (LocationId, TimeRange)| {
                 let of_path = of_paths.entry(path).or_default();
@@ -64,8 +67,7 @@ impl AcceleratorsOutput {
                     changes.before.push((number as u32, left));
                 }
             }
-            let releases = it.call.api == DeviceApi::Free && kind == DeviceLossKind::MemoryChurn;
-            if releases && it.before.is_some() && launches_later[number] {
+            if releases(it) && last_launches.get(&it.location).is_some_and(|last| number < *last) {
                 changes.waitless.push(number as u32);
                 changes.own.push((number as u32, 0));
                 add(it.call.path, it.call.leave.since(it.call.enter).0, replay.call_span(number));
@@ -78,15 +80,8 @@ impl AcceleratorsOutput {
     }
 }
 
-/// Of each call, whether a later one of its thread launches something.
-fn launches_later(replay: &DeviceReplay) -> Vec<bool> {
-    let mut later = vec![false; replay.calls.len()];
-    let mut of_threads: BTreeSet<LocationId> = BTreeSet::new();
-    for (number, it) in replay.calls.iter().enumerate().rev() {
-        later[number] = of_threads.contains(&it.location);
-        if it.launches.is_some() {
-            of_threads.insert(it.location);
-        }
-    }
-    later
+/// The last call of each thread that launches something.
+fn last_launches(replay: &DeviceReplay) -> BTreeMap<LocationId, usize> {
+    let launches = replay.calls.iter().enumerate().filter(|(_, it)| it.launches.is_some());
+    launches.map(|(number, it)| (it.location, number)).collect()
 }

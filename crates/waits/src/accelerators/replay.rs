@@ -167,6 +167,8 @@ pub(super) struct DeviceReplay {
     /// The last call of each thread, the first enter's offset being in the lengths, and the time after it.
     tails: Vec<(u32, u64)>,
     n_streams: usize,
+    /// When the run ends without a change.
+    pub run_end: u64,
 }
 
 impl AcceleratorsOutput {
@@ -196,6 +198,7 @@ impl AcceleratorsOutput {
         replay.measure();
         replay.order = replay.ordered()?;
         let times = replay.run(&replay.lengths);
+        replay.run_end = times.run_end;
         let is_same = replay.operations.iter().zip(&times.start).all(|(it, start)| it.start == *start)
             && replay.operations.iter().zip(&times.end).all(|(it, end)| it.end == *end)
             && replay.calls.iter().zip(&times.leave).all(|(it, leave)| it.call.leave.0 == *leave);
@@ -509,17 +512,22 @@ impl DeviceReplay {
         (order.len() == n).then_some(order)
     }
 
-    /// The times with some lengths.
-    pub fn run(&self, lengths: &Lengths) -> ReplayTimes {
+    /// Times of a run that was not replayed yet.
+    pub fn times(&self) -> ReplayTimes {
         let zeros = |n: usize| vec![0; n];
-        let mut times = ReplayTimes {
+        ReplayTimes {
             enter: zeros(self.calls.len()),
             leave: zeros(self.calls.len()),
             start: zeros(self.operations.len()),
             end: zeros(self.operations.len()),
             begun: zeros(self.collectives.len()),
             run_end: 0,
-        };
+        }
+    }
+
+    /// The times with some lengths.
+    pub fn run(&self, lengths: &Lengths) -> ReplayTimes {
+        let mut times = self.times();
         self.run_into(&mut times, lengths);
         times
     }

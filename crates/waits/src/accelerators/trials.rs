@@ -1,6 +1,6 @@
 //! Replays with changes, one after the other.
 //!
-//! Law: each trial begins with the lengths as recorded.
+//! Law: each trial begins with the lengths as recorded, with which the run takes as long as it took.
 
 use super::replay::{DeviceReplay, LengthChanges, Lengths, ReplayTimes};
 
@@ -18,9 +18,8 @@ pub(super) struct Trials<'r> {
 impl<'r> Trials<'r> {
     /// Trials of a run.
     pub fn new(replay: &'r DeviceReplay) -> Self {
-        let lengths = replay.lengths.clone();
-        let times = replay.run(&lengths);
-        Trials { replay, before: times.run_end, lengths, times }
+        let (lengths, times) = (replay.lengths.clone(), replay.times());
+        Trials { replay, before: replay.run_end, lengths, times }
     }
 
     /// By how much these changes together make the run shorter.
