@@ -118,11 +118,8 @@ impl<'a> DeviceProcess<'a> {
 
     fn link(&mut self) {
         let all = || self.streams.iter().flat_map(|it| it.operations);
-        let mut of_links: FxHashMap<u64, CallPlace> = FxHashMap::default();
-        for (place, call) in self.calls().filter(|(_, call)| call.link != 0) {
-            of_links.entry(call.link).or_insert(place);
-        }
-        let is_linked = |it: &DeviceOperation| it.link != 0 && of_links.contains_key(&it.link);
+        let of_links = CallsByLink::new(self.calls().map(|(place, call)| (call.link, place)));
+        let is_linked = |it: &DeviceOperation| of_links.get(it.link, &mut 0).is_some();
         let mut in_order = FxHashMap::default();
         let is_linked_before = self.continues && all().any(|it| it.link != 0);
         if !all().any(is_linked) && !is_linked_before {
@@ -133,8 +130,9 @@ impl<'a> DeviceProcess<'a> {
         }
         let mut launches = Vec::with_capacity(self.streams.len());
         for stream in &self.streams {
+            let mut near = 0;
             let launch = |(nth, it): (usize, &DeviceOperation)| match self.linking {
-                Linking::Recorded => of_links.get(&it.link).copied().filter(|_| it.link != 0),
+                Linking::Recorded => of_links.get(it.link, &mut near),
                 _ => in_order.get(&(stream.location, nth)).copied(),
             };
             launches.push(stream.operations.iter().enumerate().map(launch).collect::<Vec<_>>());
@@ -265,6 +263,32 @@ pub(crate) fn processes_of<'a>(
     }
     add_others(&mut processes, apis);
     processes.into_values().collect()
+}
+
+/// Calls with a link, by their links: the first call of each.
+struct CallsByLink(Vec<(u64, CallPlace)>);
+
+impl CallsByLink {
+    /// Links that are compared before a search.
+    const NEAR: usize = 8;
+
+    fn new(calls: impl Iterator<Item = (u64, CallPlace)>) -> Self {
+        let mut calls: Vec<(u64, CallPlace)> = calls.filter(|it| it.0 != 0).collect();
+        // Runtimes number calls as they are made; several threads are put together.
+        calls.sort_by_key(|it| it.0);
+        calls.dedup_by_key(|it| it.0);
+        CallsByLink(calls)
+    }
+
+    /// The call of a link; `near` is where the one before was found, as streams run what is launched mostly in order.
+    fn get(&self, link: u64, near: &mut usize) -> Option<CallPlace> {
+        let behind = self.0.get(*near..).unwrap_or_default().iter().take(Self::NEAR);
+        *near = match behind.into_iter().position(|it| it.0 == link) {
+            Some(nth) => *near + nth,
+            None => self.0.binary_search_by_key(&link, |it| it.0).ok()?,
+        };
+        Some(self.0[*near].1)
+    }
 }
 
 /// Adds what other processes run on the devices of each.
