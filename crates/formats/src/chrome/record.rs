@@ -20,8 +20,8 @@ const RECORD_BYTES: usize = 32;
 const RUN_RECORDS: usize = 1 << 16;
 /// Records of all open runs together before all are closed: 32 MB.
 const OPEN_RECORDS_MAX: usize = 1 << 20;
-/// Records of closed runs kept in memory: 64 MB, which leaves the answers that keep most within 300 MB.
-const MEMORY_RECORDS_MAX: usize = 2 << 20;
+/// Records of closed runs kept in memory: 32 MB, which leaves the answers that keep most within 300 MB.
+const MEMORY_RECORDS_MAX: usize = 1 << 20;
 /// Records written to the file at a time.
 const WRITE_RECORDS: usize = 1 << 10;
 /// Records read from the runs of a track at a time, all together: 4 MB; of each run, at least and at most.
