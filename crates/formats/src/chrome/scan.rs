@@ -235,9 +235,14 @@ impl<'a> JsonCursor<'a> {
     /// Any value.
     #[inline]
     pub fn value(&mut self) -> Result<JsonValue<'a>, TokenStop> {
-        if let Some(value) = self.near_value() {
-            return Ok(value);
+        match self.near_value() {
+            Some(value) => Ok(value),
+            None => self.far_value(),
         }
+    }
+
+    #[inline(never)]
+    fn far_value(&mut self) -> Result<JsonValue<'a>, TokenStop> {
         match self.peek()? {
             b'"' => Ok(JsonValue::of_text(self.text_here()?)),
             b'{' | b'[' => Ok(JsonValue { kind: ValueKind::Nested, written: self.nested()? }),
@@ -245,7 +250,8 @@ impl<'a> JsonCursor<'a> {
         }
     }
 
-    /// A number, a word or a string without escapes that ends in the next block, as most do; `None` says nothing.
+    /// A number or a word that ends within two blocks, as times do, or a string without escapes that ends in the first, as
+    /// most do; `None` says nothing.
     #[inline]
     fn near_value(&mut self) -> Option<JsonValue<'a>> {
         let at = self.at + usize::from(self.bytes.get(self.at) == Some(&b' '));
@@ -260,8 +266,12 @@ impl<'a> JsonCursor<'a> {
             self.at = end + 1;
             return Some(JsonValue { kind: ValueKind::Text, written: &self.bytes[at + 1..end] });
         }
-        let n = block::first(block.not_bare());
-        if n == 0 || block::BYTES <= n {
+        let mut ends = block.not_bare();
+        if ends == 0 {
+            ends = block::at(self.bytes, at + block::BYTES)?.not_bare() << block::BYTES;
+        }
+        let n = block::first(ends);
+        if n == 0 || ends == 0 {
             return None;
         }
         self.at = at + n;
@@ -428,7 +438,14 @@ mod tests {
                 }
             }
         }
-        for written in ["7", "-1.5e3", "4203669604595.407", "1234567890123456", "null"] {
+        for written in [
+            "7",
+            "-1.5e3",
+            "4203669604595.407",
+            "1234567890123456",
+            "null",
+            "1712195495505543.25000000000000000000",
+        ] {
             for lead in ["", " ", "\n      "] {
                 for behind in [",", "}                   "] {
                     let text = format!("{lead}{written}{behind}");
