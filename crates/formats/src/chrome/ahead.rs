@@ -10,7 +10,7 @@
 //!
 //! Law: events come in the order of the text, and are those that one thread reads.
 
-use super::event::{self, Event, EventKeys};
+use super::event::{Event, EventKeys, ReadEvents};
 use super::scan::{JsonCursor, TokenStop};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,8 +31,6 @@ const MAX_THREADS: usize = 8;
 const PIECES: usize = 32;
 /// Text in which a piece must find its end.
 const END_WITHIN: usize = 1 << 16;
-/// An event as the PyTorch profiler writes it is longer.
-const EVENT_BYTES: usize = 128;
 
 impl Default for Ahead {
     fn default() -> Self {
@@ -78,8 +76,7 @@ impl Ahead {
             work.stop();
             done
         });
-        let free = work.free.into_inner().unwrap_or_else(PoisonError::into_inner);
-        readers.0 = free.into_iter().map(PieceReader::emptied).collect();
+        readers.0 = work.free.into_inner().unwrap_or_else(PoisonError::into_inner);
         done
     }
 
@@ -113,42 +110,31 @@ fn next_begin(text: &[u8], from: usize) -> Option<usize> {
 
 /// What reads pieces, one after the other.
 #[derive(Default)]
-struct PieceReader<'t> {
-    /// The events of the piece, with their places in it.
-    events: Vec<(Event<'t>, usize)>,
+struct PieceReader {
+    /// The events of the piece.
+    events: ReadEvents,
     keys: EventKeys,
 }
 
 /// Readers without a piece, for the next stretch: what they know is of use, and so is their memory.
 #[derive(Default)]
-pub(super) struct PieceReaders(Vec<PieceReader<'static>>);
-
-impl PieceReader<'_> {
-    /// Forgets its piece.
-    fn emptied(mut self) -> PieceReader<'static> {
-        self.events.clear();
-        // Collected in place, as it is empty.
-        let events = self.events.into_iter().map(|_| (Event::default(), 0)).collect();
-        PieceReader { events, keys: self.keys }
-    }
-}
+pub(super) struct PieceReaders(Vec<PieceReader>);
 
 /// A piece that was read.
 #[derive(Default)]
-struct Tokens<'t> {
-    reader: PieceReader<'t>,
+struct Tokens {
+    reader: PieceReader,
     /// How far it was read.
     n_bytes: usize,
     /// Whether that is all.
     is_clean: bool,
 }
 
-impl<'t> PieceReader<'t> {
+impl PieceReader {
     /// Reads a piece; the reader has none before.
-    fn read(self, piece: &'t [u8]) -> Tokens<'t> {
+    fn read(self, piece: &[u8]) -> Tokens {
         let mut tokens = Tokens { reader: self, n_bytes: 0, is_clean: false };
         let PieceReader { events, keys } = &mut tokens.reader;
-        events.reserve(piece.len() / EVENT_BYTES);
         let mut cursor = JsonCursor::new(piece);
         let stop = loop {
             match cursor.peek() {
@@ -156,10 +142,7 @@ impl<'t> PieceReader<'t> {
                 // The array ends: what follows is for the caller.
                 Ok(b']') => return tokens,
                 Ok(_) => {
-                    events.push((Event::default(), tokens.n_bytes));
-                    let event = &mut events.last_mut().expect("it was pushed just now").0;
-                    if let Err(stop) = event::read(&mut cursor, keys, event) {
-                        events.pop();
+                    if let Err(stop) = events.read(&mut cursor, keys, tokens.n_bytes) {
                         break stop;
                     }
                 }
@@ -178,27 +161,27 @@ struct Work<'p, 't> {
     pieces: &'p [&'t [u8]],
     next: AtomicUsize,
     /// By piece, once it is read and until it is handed on.
-    read: Mutex<Vec<Option<Tokens<'t>>>>,
+    read: Mutex<Vec<Option<Tokens>>>,
     is_read: Condvar,
     /// Readers without a piece.
-    free: Mutex<Vec<PieceReader<'t>>>,
+    free: Mutex<Vec<PieceReader>>,
 }
 
 /// A piece that a thread reads. If it cannot, nobody waits for it forever.
 struct Claim<'w, 'p, 't> {
     work: &'w Work<'p, 't>,
     nth: usize,
-    tokens: Tokens<'t>,
+    tokens: Tokens,
 }
 
 impl<'p, 't> Work<'p, 't> {
-    fn new(pieces: &'p [&'t [u8]], free: Vec<PieceReader<'t>>) -> Self {
+    fn new(pieces: &'p [&'t [u8]], free: Vec<PieceReader>) -> Self {
         let read = Mutex::new(pieces.iter().map(|_| None).collect());
         Work { pieces, next: AtomicUsize::new(0), read, is_read: Condvar::new(), free: Mutex::new(free) }
     }
 
     /// Readers without a piece.
-    fn free(&self) -> MutexGuard<'_, Vec<PieceReader<'t>>> {
+    fn free(&self) -> MutexGuard<'_, Vec<PieceReader>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -219,11 +202,12 @@ impl<'p, 't> Work<'p, 't> {
     ) -> Result<Done, (usize, io::Error)> {
         let mut start = 0;
         for (nth, piece) in self.pieces.iter().enumerate() {
-            let mut tokens = self.wait_for(nth);
-            for (event, at) in &mut tokens.reader.events {
-                take(event, start + *at).map_err(|error| (start + *at, error))?;
+            let Tokens { mut reader, n_bytes, is_clean } = self.wait_for(nth);
+            for nth in 0..reader.events.len() {
+                let mut event = Event::default();
+                let at = start + reader.events.get(nth, piece, &mut event);
+                take(&mut event, at).map_err(|error| (at, error))?;
             }
-            let Tokens { mut reader, n_bytes, is_clean } = tokens;
             reader.events.clear();
             self.free().push(reader);
             if !is_clean {
@@ -240,7 +224,7 @@ impl<'p, 't> Work<'p, 't> {
     }
 
     /// The events of a piece; reads others while it is not there yet.
-    fn wait_for(&self, nth: usize) -> Tokens<'t> {
+    fn wait_for(&self, nth: usize) -> Tokens {
         loop {
             if let Some(tokens) = self.read.lock().unwrap_or_else(PoisonError::into_inner)[nth].take() {
                 return tokens;

@@ -1,12 +1,16 @@
 //! One event object, with its members borrowed from the window.
+//!
+//! ```text
+//! object ──read──► places of the values that mean something ──get──► event
+//! ```
+//! One thread reads objects and another one takes the events, which are long and mostly empty: what goes from the cache of
+//! one to that of the other are the places.
 
 use super::keys::Keys;
-use super::scan::{JsonCursor, JsonValue, Text, TokenStop};
+use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValuePlace};
 
-/// The members of an event that mean something here. One thread reads them and another one takes them, so those that
-/// every call has come first: what is asked for is in few lines of the cache.
+/// The members of an event that mean something here.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
 pub(super) struct Event<'a> {
     /// The phase; 0 if there is none.
     pub phase: u8,
@@ -32,9 +36,8 @@ pub(super) struct Event<'a> {
     pub weight: JsonValue<'a>,
 }
 
-/// The arguments that mean something here, and all of them as written; those of kernels and copies come first.
+/// The arguments that mean something here, and all of them as written.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
 pub(super) struct Args<'a> {
     pub correlation: &'a [u8],
     pub bytes: &'a [u8],
@@ -48,8 +51,6 @@ pub(super) struct Args<'a> {
     pub device: &'a [u8],
     /// With braces; empty if there are none.
     pub raw: &'a [u8],
-    /// Number of the others.
-    pub n_others: u32,
     pub name: Text<'a>,
     /// What HIP's calls say of a copy, where CUDA's copies say `bytes`.
     pub size: &'a [u8],
@@ -63,45 +64,108 @@ pub(super) struct Args<'a> {
     pub input_types: &'a [u8],
 }
 
+/// Sets what the value of a member says.
+type Setter = for<'a> fn(&mut Event<'a>, JsonValue<'a>);
+
 /// What a key of an event means.
 #[derive(Debug, Clone, Copy)]
 enum EventKey {
-    /// Sets the member that its value gives.
-    Value(for<'a> fn(&mut Event<'a>, JsonValue<'a>)),
+    Member(Setter),
     Args,
+    Other,
 }
-
-/// Sets the argument that the value of a key gives.
-type ArgsKey = for<'a> fn(&mut Args<'a>, JsonValue<'a>);
 
 /// The keys of events and of their arguments that were read before.
 #[derive(Debug, Default)]
 pub(super) struct EventKeys {
     of_events: Keys<EventKey>,
-    of_args: Keys<ArgsKey>,
+    /// `None` for arguments that mean nothing here.
+    of_args: Keys<Option<Setter>>,
 }
 
-/// Reads the object at the position into `event`, which holds nothing yet: it is too large to be handed on.
+/// A member that was read, and where its value is.
+#[derive(Debug, Clone, Copy)]
+struct ReadMember {
+    set: Setter,
+    value: ValuePlace,
+}
+
+/// Events that were read from a text.
+#[derive(Debug, Default)]
+pub(super) struct ReadEvents {
+    members: Vec<ReadMember>,
+    /// Of each event the place that it was given, and its first member.
+    begins: Vec<(usize, usize)>,
+}
+
+impl ReadEvents {
+    /// Forgets all events and keeps the memory.
+    pub fn clear(&mut self) {
+        self.members.clear();
+        self.begins.clear();
+    }
+
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        self.begins.len()
+    }
+
+    /// Reads the object at the position of `cursor`; `place` is what [`get`](ReadEvents::get) gives with it.
+    ///
+    /// # Errors
+    /// If it is cut or no event; nothing is added then.
+    #[inline]
+    pub fn read(
+        &mut self,
+        cursor: &mut JsonCursor<'_>,
+        keys: &mut EventKeys,
+        place: usize,
+    ) -> Result<(), TokenStop> {
+        let first = self.members.len();
+        match read(cursor, keys, &mut self.members) {
+            Ok(()) => {
+                self.begins.push((place, first));
+                Ok(())
+            }
+            Err(stop) => {
+                self.members.truncate(first);
+                Err(stop)
+            }
+        }
+    }
+
+    /// An event of the text and its place; `event` holds nothing yet: it is too large to be handed on.
+    #[inline]
+    pub fn get<'a>(&self, nth: usize, text: &'a [u8], event: &mut Event<'a>) -> usize {
+        let (place, first) = self.begins[nth];
+        let end = self.begins.get(nth + 1).map_or(self.members.len(), |next| next.1);
+        self.members[first..end].iter().for_each(|it| (it.set)(event, it.value.of(text)));
+        place
+    }
+}
+
 #[inline]
-pub(super) fn read<'a>(
-    cursor: &mut JsonCursor<'a>,
+fn read(
+    cursor: &mut JsonCursor<'_>,
     keys: &mut EventKeys,
-    event: &mut Event<'a>,
+    members: &mut Vec<ReadMember>,
 ) -> Result<(), TokenStop> {
     cursor.expect(b'{', "an event is an object")?;
     keys.of_events.begin();
     while let Some(key) = keys.of_events.next(cursor, event_key)? {
         match key {
-            EventKey::Args if cursor.peek()? == b'{' => args(cursor, &mut keys.of_args, &mut event.args)?,
-            EventKey::Args => drop(cursor.value()?),
-            EventKey::Value(set) => set(event, cursor.value()?),
+            EventKey::Args if cursor.peek()? == b'{' => args(cursor, &mut keys.of_args, members)?,
+            EventKey::Args | EventKey::Other => drop(cursor.value()?),
+            EventKey::Member(set) => {
+                members.push(ReadMember { set, value: cursor.value()?.place(cursor.bytes) })
+            }
         }
     }
     Ok(())
 }
 
 fn event_key(key: &[u8]) -> EventKey {
-    EventKey::Value(match key {
+    EventKey::Member(match key {
         b"args" => return EventKey::Args,
         b"ph" => |event, value| event.phase = value.raw().first().copied().unwrap_or(0),
         b"ts" => |event, value| event.time = value,
@@ -119,48 +183,51 @@ fn event_key(key: &[u8]) -> EventKey {
         b"flow_out" => |event, value| event.flow_out = value.raw() == b"true",
         b"sf" => |event, value| event.stack_frame = value,
         b"weight" => |event, value| event.weight = value,
-        _ => |_, _| {},
+        _ => return EventKey::Other,
     })
 }
 
 #[inline]
-fn args<'a>(
-    cursor: &mut JsonCursor<'a>,
-    keys: &mut Keys<ArgsKey>,
-    args: &mut Args<'a>,
+fn args(
+    cursor: &mut JsonCursor<'_>,
+    keys: &mut Keys<Option<Setter>>,
+    members: &mut Vec<ReadMember>,
 ) -> Result<(), TokenStop> {
     let start = cursor.at;
     cursor.at += 1;
     keys.begin();
-    while let Some(set) = keys.next(cursor, args_key)? {
-        set(args, cursor.value()?);
+    while let Some(key) = keys.next(cursor, args_key)? {
+        let value = cursor.value()?;
+        members.extend(key.map(|set| ReadMember { set, value: value.place(cursor.bytes) }));
     }
-    args.raw = &cursor.bytes[start..cursor.at];
+    let value = JsonValue::nested_as(&cursor.bytes[start..cursor.at]).place(cursor.bytes);
+    members
+        .push(ReadMember { set: |event, value| event.args.raw = value.nested().unwrap_or_default(), value });
     Ok(())
 }
 
-fn args_key(key: &[u8]) -> ArgsKey {
-    match key {
-        b"stream" => |args, value| args.stream = value.raw(),
-        b"device" => |args, value| args.device = value.raw(),
-        b"correlation" => |args, value| args.correlation = value.raw(),
-        b"bytes" => |args, value| args.bytes = value.raw(),
-        b"size" => |args, value| args.size = value.raw(),
-        b"name" => |args, value| args.name = value.text(),
-        b"Collective name" => |args, value| args.collective = value.text(),
-        b"In msg nelems" => |args, value| args.n_elements_in = value.raw(),
-        b"Out msg nelems" => |args, value| args.n_elements_out = value.raw(),
-        b"dtype" => |args, value| args.element_type = value.raw(),
-        b"Process Group Name" => |args, value| args.group_name = value.text(),
-        b"Process Group Ranks" => |args, value| args.group_ranks = value,
-        b"Group size" => |args, value| args.group_size = value.raw(),
-        b"Input Dims" => |args, value| args.input_dims = value.nested().unwrap_or_default(),
-        b"Input type" => |args, value| args.input_types = value.nested().unwrap_or_default(),
-        b"grid" => |args, value| args.grid = value.nested().unwrap_or_default(),
-        b"block" => |args, value| args.block = value.nested().unwrap_or_default(),
-        b"registers per thread" => |args, value| args.registers = value.raw(),
-        b"shared memory" => |args, value| args.shared_memory = value.raw(),
-        b"est. achieved occupancy %" => |args, value| args.occupancy = value.raw(),
-        _ => |args, _| args.n_others += 1,
-    }
+fn args_key(key: &[u8]) -> Option<Setter> {
+    Some(match key {
+        b"stream" => |event, value| event.args.stream = value.raw(),
+        b"device" => |event, value| event.args.device = value.raw(),
+        b"correlation" => |event, value| event.args.correlation = value.raw(),
+        b"bytes" => |event, value| event.args.bytes = value.raw(),
+        b"size" => |event, value| event.args.size = value.raw(),
+        b"name" => |event, value| event.args.name = value.text(),
+        b"Collective name" => |event, value| event.args.collective = value.text(),
+        b"In msg nelems" => |event, value| event.args.n_elements_in = value.raw(),
+        b"Out msg nelems" => |event, value| event.args.n_elements_out = value.raw(),
+        b"dtype" => |event, value| event.args.element_type = value.raw(),
+        b"Process Group Name" => |event, value| event.args.group_name = value.text(),
+        b"Process Group Ranks" => |event, value| event.args.group_ranks = value,
+        b"Group size" => |event, value| event.args.group_size = value.raw(),
+        b"Input Dims" => |event, value| event.args.input_dims = value.nested().unwrap_or_default(),
+        b"Input type" => |event, value| event.args.input_types = value.nested().unwrap_or_default(),
+        b"grid" => |event, value| event.args.grid = value.nested().unwrap_or_default(),
+        b"block" => |event, value| event.args.block = value.nested().unwrap_or_default(),
+        b"registers per thread" => |event, value| event.args.registers = value.raw(),
+        b"shared memory" => |event, value| event.args.shared_memory = value.raw(),
+        b"est. achieved occupancy %" => |event, value| event.args.occupancy = value.raw(),
+        _ => return None,
+    })
 }

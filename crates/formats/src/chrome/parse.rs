@@ -5,7 +5,7 @@
 
 use super::ahead::{Ahead, PieceReaders};
 use super::collect::{Collector, ProcessGroup};
-use super::event::{self, Event, EventKeys};
+use super::event::{Event, EventKeys, ReadEvents};
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
@@ -34,6 +34,7 @@ pub(super) fn read(
         ahead,
         readers: PieceReaders::default(),
         keys: EventKeys::default(),
+        events: ReadEvents::default(),
         collector,
         notices: Vec::new(),
         profile: Vec::new(),
@@ -70,6 +71,7 @@ struct File<'c> {
     readers: PieceReaders,
     /// Of events that are not read ahead.
     keys: EventKeys,
+    events: ReadEvents,
     collector: &'c mut Collector,
     notices: Vec<Notice>,
     /// Members of a `.cpuprofile`.
@@ -253,7 +255,7 @@ impl File<'_> {
                         return Ok(End::Bracket);
                     }
                     Ok(_) => match take_event(
-                        (&mut cursor, &mut self.keys),
+                        (&mut cursor, &mut self.keys, &mut self.events),
                         self.collector,
                         are_samples,
                         base + done as u64,
@@ -371,13 +373,15 @@ enum Broken {
 /// Reads an event and adds it.
 #[inline]
 fn take_event(
-    (cursor, keys): (&mut JsonCursor<'_>, &mut EventKeys),
+    (cursor, keys, events): (&mut JsonCursor<'_>, &mut EventKeys, &mut ReadEvents),
     collector: &mut Collector,
     are_samples: bool,
     offset: u64,
 ) -> Result<(), Broken> {
+    events.clear();
+    events.read(cursor, keys, 0).map_err(Broken::Text)?;
     let mut event = Event::default();
-    event::read(cursor, keys, &mut event).map_err(Broken::Text)?;
+    events.get(0, cursor.bytes, &mut event);
     if are_samples {
         event.phase = b'P';
     }

@@ -72,6 +72,21 @@ impl<'a> JsonValue<'a> {
         JsonValue { kind: ValueKind::Bare, written }
     }
 
+    /// An array or object with its brackets.
+    pub fn nested_as(written: &'a [u8]) -> Self {
+        JsonValue { kind: ValueKind::Nested, written }
+    }
+
+    /// Where it is in the text that it was read from.
+    #[inline]
+    pub fn place(&self, text: &[u8]) -> ValuePlace {
+        let at = self.written.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
+        ValuePlace {
+            at: at as u32,
+            n_bytes_and_kind: (self.written.len() as u32) << KIND_BITS | self.kind as u32,
+        }
+    }
+
     #[inline]
     fn of_text(text: Text<'a>) -> Self {
         let kind = if text.escapes == Escapes::None { ValueKind::Text } else { ValueKind::Escaped };
@@ -101,6 +116,28 @@ impl<'a> JsonValue<'a> {
     #[inline]
     pub fn nested(&self) -> Option<&'a [u8]> {
         (self.kind == ValueKind::Nested).then_some(self.written)
+    }
+}
+
+/// The place of a value in a text of less than 4 GB, in two words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ValuePlace {
+    at: u32,
+    n_bytes_and_kind: u32,
+}
+
+/// Bits for the kind of a value; its length has the others, which is twice what a window reads as a whole.
+const KIND_BITS: u32 = 3;
+const KINDS: [ValueKind; 5] =
+    [ValueKind::Missing, ValueKind::Text, ValueKind::Escaped, ValueKind::Bare, ValueKind::Nested];
+
+impl ValuePlace {
+    /// The value.
+    #[inline]
+    pub fn of(self, text: &[u8]) -> JsonValue<'_> {
+        let (at, n_bytes) = (self.at as usize, (self.n_bytes_and_kind >> KIND_BITS) as usize);
+        let kind = KINDS[(self.n_bytes_and_kind & ((1 << KIND_BITS) - 1)) as usize];
+        JsonValue { kind, written: text.get(at..at + n_bytes).unwrap_or_default() }
     }
 }
 
@@ -417,6 +454,17 @@ mod tests {
         assert_eq!(long.kind, ValueKind::Escaped);
         assert_eq!(plain(long.text()), r"a string that is longer than sixteen \");
         assert_eq!(cursor.value(), Err(TokenStop::Bad("a value is expected")));
+    }
+
+    #[test]
+    fn values_are_got_again_from_their_places() {
+        let text = br#" "a\"b" "" "x" -1.5e3 {"x":[1,"}]"]} NaN [] "#;
+        let mut cursor = JsonCursor::new(text);
+        for _ in 0..7 {
+            let value = cursor.value().unwrap();
+            assert_eq!(value.place(text).of(text), value);
+        }
+        assert_eq!(JsonValue::default().place(text).of(text).kind, ValueKind::Missing);
     }
 
     #[test]
