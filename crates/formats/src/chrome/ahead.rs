@@ -12,6 +12,7 @@
 
 use super::event::{Event, EventKeys, ReadEvents};
 use super::scan::{JsonCursor, TokenStop};
+use ouzel_files::threads;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -34,8 +35,7 @@ const END_WITHIN: usize = 1 << 16;
 
 impl Default for Ahead {
     fn default() -> Self {
-        let n_threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        Ahead { n_threads, piece_bytes: 1 << 16 }
+        Ahead { n_threads: threads::most().min(MAX_THREADS), piece_bytes: 1 << 16 }
     }
 }
 

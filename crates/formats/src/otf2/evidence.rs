@@ -15,7 +15,6 @@ use ouzel_otf2::read::EventSink;
 use ouzel_otf2::records::{Event, RefKind};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Peers from here on are negative ranks: `MPI_PROC_NULL` and the like.
@@ -171,11 +170,11 @@ impl CommUse {
 }
 
 impl Evidence {
-    /// Reads the events of all locations for what `collected` does not explain, on as many threads as there are cores.
+    /// Reads the events of all locations for what `collected` does not explain, on as many threads as may open files.
     pub fn scan(archive: &Archive, collected: &Collected) -> Evidence {
         let lost = Lost::new(collected);
         let locations: Vec<u64> = collected.locations.iter().map(|location| location.id).collect();
-        let n_threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let n_threads = ouzel_files::threads::most();
         let next = AtomicUsize::new(0);
         let part = || {
             let mut evidence = Evidence::default();
