@@ -157,7 +157,7 @@ fn read(
             EventKey::Args if cursor.peek()? == b'{' => args(cursor, &mut keys.of_args, members)?,
             EventKey::Args | EventKey::Other => drop(cursor.value()?),
             EventKey::Member(set) => {
-                members.push(ReadMember { set, value: cursor.value()?.place(cursor.bytes) })
+                members.push(ReadMember { set, value: cursor.value()?.place(cursor.bytes) });
             }
         }
     }

@@ -152,6 +152,7 @@ impl<F: Copy> Keys<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ouzel_testkit::Rng;
 
     /// The keys of the objects of a text, as they are read with what the objects before have taught, and their ends.
     fn guessed(text: &str) -> Result<Vec<(usize, usize)>, TokenStop> {
@@ -185,28 +186,41 @@ mod tests {
         Ok(found)
     }
 
+    /// One of some texts.
+    fn any(rng: &mut Rng, of: &[&'static str]) -> &'static str {
+        of[rng.below(of.len() as u64) as usize]
+    }
+
+    /// A member whose key has one of `n_keys` lengths.
+    fn member(rng: &mut Rng, n_keys: u64) -> String {
+        let key = "a key that may be long".repeat(3);
+        let key = &key[..rng.below(n_keys) as usize];
+        let colon = any(rng, &[":", ": ", " : ", ":  "]);
+        let value = any(rng, &["1", "\"x\"", "[1, {\"a\": 2}]", "null"]);
+        format!("\"{key}\"{colon}{value}")
+    }
+
+    fn object(rng: &mut Rng, n_keys: u64) -> String {
+        let indent = " ".repeat(50);
+        let mut text = "{".to_owned();
+        for nth in 0..rng.below(12) {
+            match (nth, rng.below(5)) {
+                (0, _) => {}
+                (_, 0) => text += &format!(",\n{indent}"),
+                _ => text += any(rng, &[",", ", ", ",\n    ", ",,"]),
+            }
+            text += &member(rng, n_keys);
+        }
+        text + any(rng, &["}", " }\n", "\n  }"])
+    }
+
     #[test]
     fn keys_are_those_that_are_read_one_by_one() {
-        let mut rng = ouzel_testkit::Rng::new(5);
-        let colons = [":", ": ", " : ", ":  "];
-        let leads = [",", ", ", ",\n    ", ",\n                                                  ", ",,"];
-        let of =
-            |rng: &mut ouzel_testkit::Rng, from: &[&'static str]| from[rng.below(from.len() as u64) as usize];
+        let mut rng = Rng::new(5);
         for _ in 0..200 {
-            // More and longer keys than are learned, in few or in many orders.
+            // In few or in many orders, and more and longer keys than are learned.
             let n_keys = 1 + rng.below(40);
-            let mut text = String::new();
-            for _ in 0..40 {
-                text.push('{');
-                for nth in 0..rng.below(12) {
-                    let key = "a key that may be long".repeat(1 + rng.below(3) as usize);
-                    let key = &key[..(rng.below(n_keys) as usize).min(key.len())];
-                    let lead = if nth == 0 { "" } else { of(&mut rng, &leads) };
-                    let value = of(&mut rng, &["1", "\"x\"", "[1, {\"a\": 2}]", "null"]);
-                    text += &format!("{lead}\"{key}\"{}{value}", of(&mut rng, &colons));
-                }
-                text += of(&mut rng, &["}", " }\n", "\n  }"]);
-            }
+            let text: String = (0..40).map(|_| object(&mut rng, n_keys)).collect();
             assert_eq!(guessed(&text), read(&text), "{text}");
             for cut in (0..text.len()).rev().step_by(17) {
                 assert_eq!(guessed(&text[..cut]), read(&text[..cut]), "{}", &text[..cut]);

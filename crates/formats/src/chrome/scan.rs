@@ -79,6 +79,7 @@ impl<'a> JsonValue<'a> {
 
     /// Where it is in the text that it was read from.
     #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a window has less than 512 MB")]
     pub fn place(&self, text: &[u8]) -> ValuePlace {
         let at = self.written.as_ptr().addr().wrapping_sub(text.as_ptr().addr());
         ValuePlace {
@@ -332,19 +333,9 @@ impl<'a> JsonCursor<'a> {
             }
             let texts = block::between(block.equal(b'"')) ^ in_text;
             let (opening, closing) = (block.opening() & !texts, block.closing() & !texts);
-            let mut signs = opening | closing;
-            while signs != 0 {
-                let sign = signs & signs.wrapping_neg();
-                if opening & sign != 0 {
-                    depth += 1;
-                } else {
-                    depth -= 1;
-                    if depth == 0 {
-                        self.at += block::first(sign) + 1;
-                        return Ok(&self.bytes[start..self.at]);
-                    }
-                }
-                signs ^= sign;
+            if let Some(sign) = last_bracket(&mut depth, opening, closing) {
+                self.at += block::first(sign) + 1;
+                return Ok(&self.bytes[start..self.at]);
             }
             in_text = if texts >> (block::BYTES - 1) & 1 == 1 { block::ALL } else { 0 };
             self.at += block::BYTES;
@@ -423,6 +414,25 @@ impl<'a> JsonCursor<'a> {
         self.at += close + 2;
         Some(Text::plain(key))
     }
+}
+
+/// Counts the brackets of a block in their order; gives the bit of the one that closes the first.
+#[inline]
+fn last_bracket(depth: &mut u32, opening: u32, closing: u32) -> Option<u32> {
+    let mut signs = opening | closing;
+    while signs != 0 {
+        let sign = signs & signs.wrapping_neg();
+        if opening & sign != 0 {
+            *depth += 1;
+        } else {
+            *depth -= 1;
+        }
+        if *depth == 0 {
+            return Some(sign);
+        }
+        signs ^= sign;
+    }
+    None
 }
 
 /// The text with its escapes resolved; what is not UTF-8 becomes U+FFFD.
