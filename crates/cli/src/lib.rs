@@ -72,7 +72,7 @@ fn answer_to(words: &Words) -> anyhow::Result<Outcome> {
     match words {
         Words::AboutARun(common, question) => {
             ouzel_files::memory::set_limit(common.memory_limit)?;
-            ouzel_files::threads::set_most(Some(common.jobs));
+            ouzel_files::threads::set_most(common.jobs);
             question.run(common)
         }
         Words::AboutTheProgram(tool) => tool.run(),

@@ -5,12 +5,12 @@
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number; 0 for as many as there are cores.
+/// The number; 0 if none was set.
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the number of threads of this process; `None` for as many as there are cores.
-pub fn set_most(n_threads: Option<NonZeroUsize>) {
-    MOST.store(n_threads.map_or(0, NonZeroUsize::get), Ordering::Relaxed);
+/// Sets the number of threads of this process; until then it is that of the cores.
+pub fn set_most(n_threads: NonZeroUsize) {
+    MOST.store(n_threads.get(), Ordering::Relaxed);
 }
 
 /// The number of threads: at least one.

@@ -10,7 +10,7 @@
 //!
 //! Law: events come in the order of the text, and are those that one thread reads.
 
-use super::event::{Event, EventKeys, ReadEvents};
+use super::event::{Event, EventReader};
 use super::scan::{JsonCursor, TokenStop};
 use ouzel_files::threads;
 use std::io;
@@ -61,7 +61,7 @@ impl Ahead {
     pub fn read(
         self,
         text: &[u8],
-        readers: &mut PieceReaders,
+        readers: &mut EventReaders,
         mut take: impl FnMut(&mut Event<'_>, usize) -> io::Result<()>,
     ) -> Result<Done, (usize, io::Error)> {
         let pieces = self.pieces(text);
@@ -108,52 +108,41 @@ fn next_begin(text: &[u8], from: usize) -> Option<usize> {
     braces.filter_map(comma_before).next().map(|comma| comma + 1)
 }
 
-/// What reads pieces, one after the other.
+/// Readers without a piece, for the next stretch.
 #[derive(Default)]
-struct PieceReader {
-    /// The events of the piece.
-    events: ReadEvents,
-    keys: EventKeys,
-}
-
-/// Readers without a piece, for the next stretch: what they know is of use, and so is their memory.
-#[derive(Default)]
-pub(super) struct PieceReaders(Vec<PieceReader>);
+pub(super) struct EventReaders(Vec<EventReader>);
 
 /// A piece that was read.
 #[derive(Default)]
 struct Tokens {
-    reader: PieceReader,
+    reader: EventReader,
     /// How far it was read.
     n_bytes: usize,
     /// Whether that is all.
     is_clean: bool,
 }
 
-impl PieceReader {
-    /// Reads a piece; the reader has none before.
-    fn read(self, piece: &[u8]) -> Tokens {
-        let mut tokens = Tokens { reader: self, n_bytes: 0, is_clean: false };
-        let PieceReader { events, keys } = &mut tokens.reader;
-        let mut cursor = JsonCursor::new(piece);
-        let stop = loop {
-            match cursor.peek() {
-                Ok(b',') => cursor.at += 1,
-                // The array ends: what follows is for the caller.
-                Ok(b']') => return tokens,
-                Ok(_) => {
-                    if let Err(stop) = events.read(&mut cursor, keys, tokens.n_bytes) {
-                        break stop;
-                    }
+/// Reads a piece; the reader holds no events before.
+fn tokens(reader: EventReader, piece: &[u8]) -> Tokens {
+    let mut tokens = Tokens { reader, n_bytes: 0, is_clean: false };
+    let mut cursor = JsonCursor::new(piece);
+    let stop = loop {
+        match cursor.peek() {
+            Ok(b',') => cursor.at += 1,
+            // The array ends: what follows is for the caller.
+            Ok(b']') => return tokens,
+            Ok(_) => {
+                if let Err(stop) = tokens.reader.read(&mut cursor, tokens.n_bytes) {
+                    break stop;
                 }
-                Err(stop) => break stop,
             }
-            tokens.n_bytes = cursor.at;
-        };
-        let is_read = piece[tokens.n_bytes..].iter().all(u8::is_ascii_whitespace);
-        tokens.is_clean = stop == TokenStop::End && is_read;
-        tokens
-    }
+            Err(stop) => break stop,
+        }
+        tokens.n_bytes = cursor.at;
+    };
+    let is_read = piece[tokens.n_bytes..].iter().all(u8::is_ascii_whitespace);
+    tokens.is_clean = stop == TokenStop::End && is_read;
+    tokens
 }
 
 /// The pieces of a stretch, each to be read once.
@@ -164,7 +153,7 @@ struct Work<'p, 't> {
     read: Mutex<Vec<Option<Tokens>>>,
     is_read: Condvar,
     /// Readers without a piece.
-    free: Mutex<Vec<PieceReader>>,
+    free: Mutex<Vec<EventReader>>,
 }
 
 /// A piece that a thread reads. If it cannot, nobody waits for it forever.
@@ -175,13 +164,13 @@ struct Claim<'w, 'p, 't> {
 }
 
 impl<'p, 't> Work<'p, 't> {
-    fn new(pieces: &'p [&'t [u8]], free: Vec<PieceReader>) -> Self {
+    fn new(pieces: &'p [&'t [u8]], free: Vec<EventReader>) -> Self {
         let read = Mutex::new(pieces.iter().map(|_| None).collect());
         Work { pieces, next: AtomicUsize::new(0), read, is_read: Condvar::new(), free: Mutex::new(free) }
     }
 
     /// Readers without a piece.
-    fn free(&self) -> MutexGuard<'_, Vec<PieceReader>> {
+    fn free(&self) -> MutexGuard<'_, Vec<EventReader>> {
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -191,7 +180,7 @@ impl<'p, 't> Work<'p, 't> {
         let piece = self.pieces.get(nth)?;
         let mut claim = Claim { work: self, nth, tokens: Tokens::default() };
         let reader = self.free().pop();
-        claim.tokens = reader.unwrap_or_default().read(piece);
+        claim.tokens = tokens(reader.unwrap_or_default(), piece);
         Some(())
     }
 
@@ -203,12 +192,12 @@ impl<'p, 't> Work<'p, 't> {
         let mut start = 0;
         for (nth, piece) in self.pieces.iter().enumerate() {
             let Tokens { mut reader, n_bytes, is_clean } = self.wait_for(nth);
-            for nth in 0..reader.events.len() {
+            for nth in 0..reader.len() {
                 let mut event = Event::default();
-                let at = start + reader.events.get(nth, piece, &mut event);
+                let at = start + reader.get(nth, piece, &mut event);
                 take(&mut event, at).map_err(|error| (at, error))?;
             }
-            reader.events.clear();
+            reader.clear();
             self.free().push(reader);
             if !is_clean {
                 return Ok(Done { n_bytes: start + n_bytes, is_clean: false });
@@ -257,7 +246,7 @@ mod tests {
 
     /// Phases and places of the events, by pieces of so many bytes, and how far they were read.
     fn read(text: &str, piece_bytes: usize) -> (Vec<(u8, usize)>, Done) {
-        let (mut found, mut readers) = (Vec::new(), PieceReaders::default());
+        let (mut found, mut readers) = (Vec::new(), EventReaders::default());
         let done = Ahead { n_threads: 3, piece_bytes }.read(text.as_bytes(), &mut readers, |event, at| {
             found.push((event.phase, at));
             Ok(())
@@ -297,12 +286,18 @@ mod tests {
     }
 
     #[test]
+    fn with_one_thread_nothing_is_read_ahead() {
+        threads::set_most(std::num::NonZeroUsize::MIN);
+        assert_eq!(Ahead::default().n_bytes(), 0);
+    }
+
+    #[test]
     fn an_error_ends_it() {
         let text = "{\"ph\": \"X\"},\n".repeat(100);
         let mut n = 0;
         let done = Ahead { n_threads: 2, piece_bytes: 50 }.read(
             text.as_bytes(),
-            &mut PieceReaders::default(),
+            &mut EventReaders::default(),
             |_, _| {
                 n += 1;
                 if n == 30 { Err(io::Error::other("full")) } else { Ok(()) }

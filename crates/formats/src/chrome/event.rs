@@ -75,14 +75,6 @@ enum EventKey {
     Other,
 }
 
-/// The keys of events and of their arguments that were read before.
-#[derive(Debug, Default)]
-pub(super) struct EventKeys {
-    of_events: Keys<EventKey>,
-    /// `None` for arguments that mean nothing here.
-    of_args: Keys<Option<Setter>>,
-}
-
 /// A member that was read, and where its value is.
 #[derive(Debug, Clone, Copy)]
 struct ReadMember {
@@ -90,16 +82,20 @@ struct ReadMember {
     value: ValuePlace,
 }
 
-/// Events that were read from a text.
+/// Reads events of a text, and holds them until they are taken. What it knows of keys and its memory are of use for other
+/// texts.
 #[derive(Debug, Default)]
-pub(super) struct ReadEvents {
+pub(super) struct EventReader {
+    keys: Keys<EventKey>,
+    /// `None` for arguments that mean nothing here.
+    keys_of_args: Keys<Option<Setter>>,
     members: Vec<ReadMember>,
     /// Of each event the place that it was given, and its first member.
     begins: Vec<(usize, usize)>,
 }
 
-impl ReadEvents {
-    /// Forgets all events and keeps the memory.
+impl EventReader {
+    /// Forgets all events.
     pub fn clear(&mut self) {
         self.members.clear();
         self.begins.clear();
@@ -110,19 +106,14 @@ impl ReadEvents {
         self.begins.len()
     }
 
-    /// Reads the object at the position of `cursor`; `place` is what [`get`](ReadEvents::get) gives with it.
+    /// Reads the object at the position of `cursor`; `place` is what [`get`](EventReader::get) gives with it.
     ///
     /// # Errors
     /// If it is cut or no event; nothing is added then.
     #[inline]
-    pub fn read(
-        &mut self,
-        cursor: &mut JsonCursor<'_>,
-        keys: &mut EventKeys,
-        place: usize,
-    ) -> Result<(), TokenStop> {
+    pub fn read(&mut self, cursor: &mut JsonCursor<'_>, place: usize) -> Result<(), TokenStop> {
         let first = self.members.len();
-        match read(cursor, keys, &mut self.members) {
+        match self.object(cursor) {
             Ok(()) => {
                 self.begins.push((place, first));
                 Ok(())
@@ -134,6 +125,38 @@ impl ReadEvents {
         }
     }
 
+    #[inline]
+    fn object(&mut self, cursor: &mut JsonCursor<'_>) -> Result<(), TokenStop> {
+        cursor.expect(b'{', "an event is an object")?;
+        self.keys.begin();
+        while let Some(key) = self.keys.next(cursor, event_key)? {
+            match key {
+                EventKey::Args if cursor.peek()? == b'{' => self.args(cursor)?,
+                EventKey::Args | EventKey::Other => drop(cursor.value()?),
+                EventKey::Member(set) => {
+                    let value = cursor.value()?.place(cursor.bytes);
+                    self.members.push(ReadMember { set, value });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn args(&mut self, cursor: &mut JsonCursor<'_>) -> Result<(), TokenStop> {
+        let start = cursor.at;
+        cursor.at += 1;
+        self.keys_of_args.begin();
+        while let Some(key) = self.keys_of_args.next(cursor, args_key)? {
+            let value = cursor.value()?;
+            self.members.extend(key.map(|set| ReadMember { set, value: value.place(cursor.bytes) }));
+        }
+        let value = JsonValue::nested_as(&cursor.bytes[start..cursor.at]).place(cursor.bytes);
+        let set: Setter = |event, value| event.args.raw = value.nested().unwrap_or_default();
+        self.members.push(ReadMember { set, value });
+        Ok(())
+    }
+
     /// An event of the text and its place; `event` holds nothing yet: it is too large to be handed on.
     #[inline]
     pub fn get<'a>(&self, nth: usize, text: &'a [u8], event: &mut Event<'a>) -> usize {
@@ -142,26 +165,6 @@ impl ReadEvents {
         self.members[first..end].iter().for_each(|it| (it.set)(event, it.value.of(text)));
         place
     }
-}
-
-#[inline]
-fn read(
-    cursor: &mut JsonCursor<'_>,
-    keys: &mut EventKeys,
-    members: &mut Vec<ReadMember>,
-) -> Result<(), TokenStop> {
-    cursor.expect(b'{', "an event is an object")?;
-    keys.of_events.begin();
-    while let Some(key) = keys.of_events.next(cursor, event_key)? {
-        match key {
-            EventKey::Args if cursor.peek()? == b'{' => args(cursor, &mut keys.of_args, members)?,
-            EventKey::Args | EventKey::Other => drop(cursor.value()?),
-            EventKey::Member(set) => {
-                members.push(ReadMember { set, value: cursor.value()?.place(cursor.bytes) });
-            }
-        }
-    }
-    Ok(())
 }
 
 fn event_key(key: &[u8]) -> EventKey {
@@ -185,25 +188,6 @@ fn event_key(key: &[u8]) -> EventKey {
         b"weight" => |event, value| event.weight = value,
         _ => return EventKey::Other,
     })
-}
-
-#[inline]
-fn args(
-    cursor: &mut JsonCursor<'_>,
-    keys: &mut Keys<Option<Setter>>,
-    members: &mut Vec<ReadMember>,
-) -> Result<(), TokenStop> {
-    let start = cursor.at;
-    cursor.at += 1;
-    keys.begin();
-    while let Some(key) = keys.next(cursor, args_key)? {
-        let value = cursor.value()?;
-        members.extend(key.map(|set| ReadMember { set, value: value.place(cursor.bytes) }));
-    }
-    let value = JsonValue::nested_as(&cursor.bytes[start..cursor.at]).place(cursor.bytes);
-    members
-        .push(ReadMember { set: |event, value| event.args.raw = value.nested().unwrap_or_default(), value });
-    Ok(())
 }
 
 fn args_key(key: &[u8]) -> Option<Setter> {

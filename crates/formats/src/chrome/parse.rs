@@ -3,9 +3,9 @@
 //! Files broken in the ways tracers break them are read: a missing end of the array, extra commas, control
 //! characters, a last object that is cut, garbage between events. Each is reported with its offset.
 
-use super::ahead::{Ahead, PieceReaders};
+use super::ahead::{Ahead, EventReaders};
 use super::collect::{Collector, ProcessGroup};
-use super::event::{Event, EventKeys, ReadEvents};
+use super::event::{Event, EventReader};
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
@@ -32,9 +32,8 @@ pub(super) fn read(
     let mut file = File {
         window,
         ahead,
-        readers: PieceReaders::default(),
-        keys: EventKeys::default(),
-        events: ReadEvents::default(),
+        readers: EventReaders::default(),
+        reader: EventReader::default(),
         collector,
         notices: Vec::new(),
         profile: Vec::new(),
@@ -68,10 +67,9 @@ const CANNOT_WRITE: &str = "the temporary file cannot be written";
 struct File<'c> {
     window: Window,
     ahead: Ahead,
-    readers: PieceReaders,
+    readers: EventReaders,
     /// Of events that are not read ahead.
-    keys: EventKeys,
-    events: ReadEvents,
+    reader: EventReader,
     collector: &'c mut Collector,
     notices: Vec<Notice>,
     /// Members of a `.cpuprofile`.
@@ -255,7 +253,7 @@ impl File<'_> {
                         return Ok(End::Bracket);
                     }
                     Ok(_) => match take_event(
-                        (&mut cursor, &mut self.keys, &mut self.events),
+                        (&mut cursor, &mut self.reader),
                         self.collector,
                         are_samples,
                         base + done as u64,
@@ -373,15 +371,15 @@ enum Broken {
 /// Reads an event and adds it.
 #[inline]
 fn take_event(
-    (cursor, keys, events): (&mut JsonCursor<'_>, &mut EventKeys, &mut ReadEvents),
+    (cursor, reader): (&mut JsonCursor<'_>, &mut EventReader),
     collector: &mut Collector,
     are_samples: bool,
     offset: u64,
 ) -> Result<(), Broken> {
-    events.clear();
-    events.read(cursor, keys, 0).map_err(Broken::Text)?;
+    reader.clear();
+    reader.read(cursor, 0).map_err(Broken::Text)?;
     let mut event = Event::default();
-    events.get(0, cursor.bytes, &mut event);
+    reader.get(0, cursor.bytes, &mut event);
     if are_samples {
         event.phase = b'P';
     }
