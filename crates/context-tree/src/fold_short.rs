@@ -218,3 +218,43 @@ fn rebuild(strip: &mut Strip, pieces: &[Option<Piece>], is_folded: impl Fn(usize
     strip.aux = aux.into_iter().flatten().collect();
     kept.into_iter().map(|i| at[i]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ouzel_testkit::Rng;
+
+    /// The duration up to which pieces are folded, by going through them, the longest first.
+    fn limit_one_by_one(pieces: &[Option<Piece>], mut left: usize) -> f64 {
+        let mut sorted: Vec<&Piece> = pieces.iter().flatten().collect();
+        sorted.sort_by(|a, b| b.duration.total_cmp(&a.duration));
+        for piece in sorted {
+            match left.checked_sub(piece.n_tokens as usize) {
+                Some(after) => left = after,
+                None => return piece.duration,
+            }
+        }
+        -1.0
+    }
+
+    #[test]
+    fn the_limit_is_that_of_pieces_taken_one_by_one() {
+        let mut rng = Rng::new(3);
+        for _ in 0..500 {
+            let n = rng.below(60);
+            let piece = |rng: &mut Rng| Piece {
+                duration: rng.below(8) as f64,
+                end: 0,
+                n_tokens: 1 + rng.below(2) as u32,
+                is_anchored: false,
+            };
+            let pieces: Vec<Option<Piece>> =
+                (0..n).map(|_| (rng.below(4) != 0).then(|| piece(&mut rng))).collect();
+            for n_tokens_max in [1, 2, 5, 20, 40, 120] {
+                let (Limit::ButAnchors(limit) | Limit::All(limit)) = limit(&pieces, n_tokens_max);
+                let expected = limit_one_by_one(&pieces, n_tokens_max);
+                assert!(limit.total_cmp(&expected).is_eq(), "{limit} {expected} {pieces:?}");
+            }
+        }
+    }
+}
