@@ -136,7 +136,7 @@ impl Accelerators {
         }
     }
 
-    /// The same without the code before each call, for questions that do not compare hosts that were sampled.
+    /// The same without the code before each call, which only [`DevicesOfRun::losses`] needs.
     #[must_use]
     pub fn without_code(self) -> Self {
         Accelerators { kept: self.kept.without_code(), ..self }

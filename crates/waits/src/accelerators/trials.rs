@@ -1,6 +1,6 @@
 //! Replays with changes, one after the other.
 //!
-//! Law: each trial begins with the lengths as recorded, with which the run takes as long as it took.
+//! Law: each trial begins with the lengths as recorded.
 
 use super::replay::{DeviceReplay, LengthChanges, Lengths, ReplayTimes};
 
@@ -8,8 +8,6 @@ use super::replay::{DeviceReplay, LengthChanges, Lengths, ReplayTimes};
 #[derive(Debug)]
 pub(super) struct Trials<'r> {
     pub replay: &'r DeviceReplay,
-    /// The end of the run without a change.
-    pub before: u64,
     /// As without a change between replays; lists of all calls and operations are made once, not for each.
     lengths: Lengths,
     times: ReplayTimes,
@@ -19,7 +17,7 @@ impl<'r> Trials<'r> {
     /// Trials of a run.
     pub fn new(replay: &'r DeviceReplay) -> Self {
         let (lengths, times) = (replay.lengths.clone(), replay.times());
-        Trials { replay, before: replay.run_end, lengths, times }
+        Trials { replay, lengths, times }
     }
 
     /// By how much these changes together make the run shorter.
@@ -27,6 +25,6 @@ impl<'r> Trials<'r> {
         changes.iter().for_each(|of| self.lengths.change(of));
         self.replay.run_into(&mut self.times, &self.lengths);
         changes.iter().for_each(|of| self.lengths.restore(of, &self.replay.lengths));
-        self.before.saturating_sub(self.times.run_end)
+        self.replay.run_end.saturating_sub(self.times.run_end)
     }
 }
