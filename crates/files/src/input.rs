@@ -3,7 +3,7 @@
 //! Law: only regular files are opened, and a file that is read as a whole has a limit set by its reader.
 
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// An open file that several readers share, each at an offset of its own. A clone begins where this one is.
+/// An open file that several readers and writers share, each at an offset of its own. A clone begins where this one is.
 #[derive(Debug, Clone)]
 pub struct SharedFile {
     file: Arc<File>,
@@ -39,7 +39,7 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Reads `file` from its start on.
+    /// At the start of `file`.
     pub fn new(file: File) -> Self {
         SharedFile { file: Arc::new(file), at: 0 }
     }
@@ -53,6 +53,21 @@ impl Read for SharedFile {
         let n = std::os::windows::fs::FileExt::seek_read(&*self.file, bytes, self.at)?;
         self.at += n as u64;
         Ok(n)
+    }
+}
+
+impl Write for SharedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let n = std::os::unix::fs::FileExt::write_at(&*self.file, bytes, self.at)?;
+        #[cfg(not(unix))]
+        let n = std::os::windows::fs::FileExt::seek_write(&*self.file, bytes, self.at)?;
+        self.at += n as u64;
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! From event objects to records: one [`Collector`] sees every event of every file of a trace.
+//! From event objects to records: one [`Collector`] sees every event of a file.
 //!
 //! ```text
 //! event ──pid, tid, category──► track        slice, begin, end, mark, sample, value, flow ──► records of the track
@@ -20,7 +20,7 @@ use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use super::syncs::StreamSyncs;
 use crate::position::u32_from;
-use ouzel_model::{CollectiveOp, Level, Notice, NoticeCode};
+use ouzel_model::{CollectiveOp, Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io;
@@ -98,6 +98,16 @@ pub(super) struct ProcessGroup {
     pub size: Option<u64>,
 }
 
+impl ProcessGroup {
+    /// The group of a name, and of these members where both are known.
+    pub fn find(groups: &[ProcessGroup], name: &str, ranks: &[u32]) -> Option<usize> {
+        groups.iter().position(|group| {
+            let agree = ranks.is_empty() || group.ranks.is_empty() || ranks == group.ranks;
+            group.name == name && agree
+        })
+    }
+}
+
 /// What is known of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileFacts {
@@ -117,12 +127,15 @@ pub(super) struct FileFacts {
     pub has_device_collectives: bool,
 }
 
-/// How often something was seen, and the file and offset of the first time.
-type Seen = (u64, Arc<str>, u64);
+/// How often something was seen, and the offset of the first time.
+type Seen = (u64, u64);
 
-/// Everything read so far.
-#[derive(Debug, Default)]
+/// Everything read of a file so far.
+#[derive(Debug)]
 pub(super) struct Collector {
+    /// Which of the trace's files it is.
+    pub nth: usize,
+    pub file: FileFacts,
     pub store: Store,
     pub regions: ChromeRegions,
     pub marks: TextTable,
@@ -131,20 +144,20 @@ pub(super) struct Collector {
     pub tracks: Vec<TrackDraft>,
     pub groups: Vec<GroupDraft>,
     pub process_groups: Vec<ProcessGroup>,
-    pub files: Vec<FileFacts>,
     pub samples: Samples,
     pub shapes: LaunchShapes,
-    pub(super) of_calls: CallResources,
+    pub of_calls: CallResources,
     /// Names of threads, by group and tid.
     pub thread_names: BTreeMap<(usize, String), String>,
+    /// Correlations seen at launches, and at what was launched.
     pub launches: Bits,
     pub launched: Bits,
-    pub(super) drivers: Drivers,
+    pub drivers: Drivers,
     pub n_events: u64,
-    pub(super) flows: Flows,
-    pub(super) spans: AsyncSpans,
-    pub(super) syncs: StreamSyncs,
-    pub(super) track_ids: FxHashMap<Box<[u8]>, u32>,
+    pub flows: Flows,
+    pub spans: AsyncSpans,
+    pub syncs: StreamSyncs,
+    pub track_ids: FxHashMap<Box<[u8]>, u32>,
     group_ids: FxHashMap<Box<[u8]>, usize>,
     key: Vec<u8>,
     /// By kind, as events on threads and on streams alternate.
@@ -156,54 +169,58 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// A new file begins; what follows belongs to it.
-    pub(crate) fn begin_file(&mut self, name: Arc<str>) {
-        self.files.push(FileFacts { name, ..FileFacts::default() });
-        self.track_ids.clear();
-        self.group_ids.clear();
-        self.last_tracks = Default::default();
-        self.flows.begin_file();
-        self.of_calls = CallResources::default();
-        self.samples.begin_file();
-    }
-
-    /// The file in work.
-    pub fn file(&mut self) -> &mut FileFacts {
-        self.files.last_mut().expect("a file was begun")
+    /// Of the file of a number and name, with the store of its records.
+    pub(crate) fn new(nth: usize, name: Arc<str>, store: Store) -> Self {
+        Collector {
+            nth,
+            file: FileFacts { name, ..FileFacts::default() },
+            store,
+            regions: ChromeRegions::default(),
+            marks: TextTable::default(),
+            metrics: TextTable::default(),
+            details: Vec::new(),
+            tracks: Vec::new(),
+            groups: Vec::new(),
+            process_groups: Vec::new(),
+            samples: Samples::default(),
+            shapes: LaunchShapes::default(),
+            of_calls: CallResources::default(),
+            thread_names: BTreeMap::new(),
+            launches: Bits::default(),
+            launched: Bits::default(),
+            drivers: Drivers::default(),
+            n_events: 0,
+            flows: Flows::new(nth),
+            spans: AsyncSpans::default(),
+            syncs: StreamSyncs::default(),
+            track_ids: FxHashMap::default(),
+            group_ids: FxHashMap::default(),
+            key: Vec::new(),
+            last_tracks: Default::default(),
+            oddities: BTreeMap::new(),
+            rounded: None,
+            offset: 0,
+        }
     }
 
     /// Counts something that is not as it should be, or has no place in the model.
     pub fn note(&mut self, level: Level, code: NoticeCode, what: impl Into<String>) {
-        let file = self.files.last().map_or_else(|| Arc::from(""), |file| file.name.clone());
-        let entry = self.oddities.entry((level, code, what.into())).or_insert((0, file, self.offset));
-        entry.0 += 1;
+        self.oddities.entry((level, code, what.into())).or_insert((0, self.offset)).0 += 1;
     }
 
     /// Counts a time with more digits than a nanosecond; in some traces, every time has them.
     #[inline]
     fn note_rounded(&mut self) {
-        match &mut self.rounded {
-            Some((count, ..)) => *count += 1,
-            none => {
-                *none = Some((
-                    1,
-                    self.files.last().map_or_else(|| Arc::from(""), |file| file.name.clone()),
-                    self.offset,
-                ));
-            }
-        }
+        self.rounded.get_or_insert((0, self.offset)).0 += 1;
     }
 
-    /// Everything counted, each with the place where it was seen first.
-    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+    /// Everything counted, each with how often it was seen and the offset of the first time.
+    pub(crate) fn take_oddities(&mut self) -> BTreeMap<(Level, NoticeCode, String), Seen> {
         if let Some(rounded) = self.rounded.take() {
             let what = "digits below the nanosecond were rounded".to_owned();
             self.oddities.insert((Level::Low, NoticeCode::NotRepresented, what), rounded);
         }
-        let notice = |((level, code, what), (count, file, offset))| {
-            Notice::new(level, code, what).times(count).in_file(file).at(offset)
-        };
-        std::mem::take(&mut self.oddities).into_iter().map(notice).collect()
+        std::mem::take(&mut self.oddities)
     }
 
     /// Adds one event, found at `offset`.
@@ -286,7 +303,7 @@ impl Collector {
 
     fn push_record(&mut self, track: u32, record: TrackRecord) -> io::Result<()> {
         let TrackRecord { at_ns, length_ns, .. } = record;
-        let span = &mut self.files.last_mut().expect("a file was begun").span_ns;
+        let span = &mut self.file.span_ns;
         let end_ns = at_ns + length_ns;
         *span = Some(span.map_or((at_ns, end_ns), |(first, last)| (first.min(at_ns), last.max(end_ns))));
         let records = self.tracks[track as usize].records;
@@ -361,9 +378,9 @@ impl Collector {
         Ok(())
     }
 
-    /// The link of a correlation of the file in work.
+    /// The link of a correlation of the file: others have others.
     pub(super) fn link(&self, correlation: u64) -> u64 {
-        let file_bits = (self.files.len() as u64 & 0xf_ffff) << 40;
+        let file_bits = ((self.nth as u64 + 1) & 0xf_ffff) << 40;
         1 + (file_bits | (correlation & LOW_40))
     }
 
@@ -443,8 +460,7 @@ impl Collector {
             return group;
         }
         let text = String::from_utf8_lossy(pid.raw()).into_owned();
-        let file = self.files.len() - 1;
-        let draft = GroupDraft { file, pid: text, name: None, labels: None, is_device: false };
+        let draft = GroupDraft { file: self.nth, pid: text, name: None, labels: None, is_device: false };
         self.groups.push(draft);
         self.group_ids.insert(pid.raw().into(), self.groups.len() - 1);
         self.groups.len() - 1

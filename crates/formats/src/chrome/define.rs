@@ -2,7 +2,8 @@
 
 use super::ChromeSource;
 use super::align::shifts;
-use super::collect::{Collector, FileFacts, ProcessGroup};
+use super::collect::{FileFacts, ProcessGroup};
+use super::draft::TraceDraft;
 use super::drivers::Driven;
 use super::files::rank_in_name;
 use super::kinds::{self, ActivityClass};
@@ -11,67 +12,55 @@ use super::place::{LocationPlans, place};
 use super::reader::PARAMETERS;
 use super::resources::MEMORY_COUNTERS;
 use crate::naming::of_function;
-use crate::position::u32_from;
 use ouzel_model::{
     Clock, CommId, Communicator, ContextId, Definitions, Level, LocationKind, Metric, MetricMode,
     MetricValueType, Notice, NoticeCode, Paradigm, Provenance, Region, RegionId, SampledContexts, Ticks,
     WorldRank,
 };
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The source of everything collected.
-///
-/// # Errors
-/// If the temporary file cannot be read or written.
-pub(super) fn finish(mut collector: Collector, mut notices: Vec<Notice>) -> io::Result<ChromeSource> {
-    let ranks = ranks(&collector.files, &mut notices);
-    let driven = Driven::new(&collector, &ranks);
-    let (shifts, notice) = shifts(&collector.files);
+/// The source of everything that was read.
+pub(super) fn finish(mut trace: TraceDraft) -> ChromeSource {
+    let mut notices = std::mem::take(&mut trace.repairs);
+    let ranks = ranks(&trace.files, &mut notices);
+    let driven = Driven::new(&trace, &ranks);
+    let (shifts, notice) = shifts(&trace.files);
     notices.extend(notice);
-    let LocationPlans { groups, locations, mut places, of_tracks, devices } = place(&mut collector, &driven)?;
+    let LocationPlans { groups, locations, mut places, of_tracks, devices } = place(&mut trace, &driven);
     let start = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.0.saturating_add(*shift));
-    let start_ns = collector.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
+    let start_ns = trace.files.iter().zip(&shifts).filter_map(start).min().unwrap_or(0);
     let end = |(file, shift): (&FileFacts, &i64)| Some(file.span_ns?.1.saturating_add(*shift));
-    let end_ns = collector.files.iter().zip(&shifts).filter_map(end).max().unwrap_or(0);
+    let end_ns = trace.files.iter().zip(&shifts).filter_map(end).max().unwrap_or(0);
     for place in &mut places {
         place.shift_ns = shifts[place.file].saturating_sub(start_ns);
     }
-    let steps = std::mem::take(&mut collector.syncs).resolve(
+    let steps = std::mem::take(&mut trace.syncs).resolve(
         |track| of_tracks.get(track as usize).copied().flatten(),
         |group| devices.get(&group).copied(),
     );
-    let mut definitions = Definitions::empty(clock(&collector.files, start_ns, end_ns));
-    definitions.provenance = provenance(&collector.files);
-    definitions.set_regions(regions(&collector));
+    let mut definitions = Definitions::empty(clock(&trace.files, start_ns, end_ns));
+    definitions.provenance = provenance(&trace.files);
+    definitions.set_regions(regions(&trace));
     definitions.location_groups = groups;
     definitions.locations = locations;
     definitions.number_drivers();
-    definitions.metrics = collector.metrics.texts.iter().map(|name| metric(name)).collect();
+    definitions.metrics = trace.metrics.texts.iter().map(|name| metric(name)).collect();
     definitions.parameters = PARAMETERS.iter().map(|name| Arc::from(*name)).collect();
-    definitions.sampled_contexts = contexts(&collector);
-    let (communicators, comms) = communicators(&collector, &driven.ranks);
+    definitions.sampled_contexts = contexts(&trace);
+    let (communicators, comms) = communicators(&trace, &driven.ranks);
     definitions.communicators = communicators;
-    notices.extend(collector.take_notices());
-    let frame_contexts = (0..u32_from(collector.samples.frames.texts.len()))
-        .map(|frame| collector.samples.frame_contexts.get(&frame).copied().map(ContextId))
-        .collect();
-    Ok(ChromeSource {
+    notices.extend(trace.counted());
+    ChromeSource {
         definitions,
         notices,
-        store: collector.store,
+        store: trace.store,
         places,
-        details: collector.details,
-        shapes: collector.shapes.list.iter().map(|shape| Arc::from(shape.to_string())).collect(),
-        marks: collector.marks.texts.into_iter().map(Arc::from).collect(),
+        files: trace.records,
         comms,
-        frame_contexts,
-        launches: collector.launches,
-        launched: collector.launched,
         steps,
-        file: collector.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone()),
-    })
+        file: trace.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone()),
+    }
 }
 
 /// The rank of each file: its own, else that in its name, else its place among the files of Kineto.
@@ -123,15 +112,15 @@ fn provenance(files: &[FileFacts]) -> Provenance {
 }
 
 /// The vendor's paradigm: by the calls of its runtime, else by the names of the devices.
-fn device_paradigm(collector: &Collector) -> Paradigm {
-    let runtime = || collector.regions.drafts.iter().filter(|draft| draft.class == ActivityClass::Runtime);
+fn device_paradigm(trace: &TraceDraft) -> Paradigm {
+    let runtime = || trace.regions.drafts.iter().filter(|draft| draft.class == ActivityClass::Runtime);
     if runtime().any(|draft| draft.name.starts_with("hip")) {
         return Paradigm::Hip;
     }
     if runtime().any(|draft| draft.name.starts_with("cu")) {
         return Paradigm::Cuda;
     }
-    let mut devices = collector.files.iter().flat_map(|file| &file.devices);
+    let mut devices = trace.files.iter().flat_map(|file| &file.devices);
     let is = |name: &String, words: &[&str]| words.iter().any(|word| name.contains(word));
     match devices.next() {
         Some(name) if is(name, &["AMD", "Radeon", "Instinct", "gfx"]) => Paradigm::Hip,
@@ -141,8 +130,8 @@ fn device_paradigm(collector: &Collector) -> Paradigm {
     }
 }
 
-fn regions(collector: &Collector) -> Vec<Region> {
-    let device = device_paradigm(collector);
+fn regions(trace: &TraceDraft) -> Vec<Region> {
+    let device = device_paradigm(trace);
     let of_draft = |(i, RegionDraft { name, class, op }): (u32, &RegionDraft)| {
         let (role, paradigm) = match class {
             ActivityClass::Code | ActivityClass::Runtime => {
@@ -152,7 +141,7 @@ fn regions(collector: &Collector) -> Vec<Region> {
             }
             _ => (kinds::role(*class, *op), kinds::paradigm(*class, device)),
         };
-        let (mut name, mut source) = (name.clone(), collector.samples.sources.get(&i).cloned());
+        let (mut name, mut source) = (name.clone(), trace.sources.get(&i).cloned());
         if *class == ActivityClass::Python
             && let Some((function, file, line)) = python_source(&name)
         {
@@ -162,7 +151,7 @@ fn regions(collector: &Collector) -> Vec<Region> {
         let (file, line) = source.map_or((None, None), |(file, line)| (Some(Arc::from(file)), line));
         Region { name: Arc::from(name), canonical_name: None, file, line, end_line: None, role, paradigm }
     };
-    (0..).zip(&collector.regions.drafts).map(of_draft).collect()
+    (0..).zip(&trace.regions.drafts).map(of_draft).collect()
 }
 
 /// Function, file and line of `path/file.py(12): function`.
@@ -182,10 +171,10 @@ fn metric(name: &str) -> Metric {
     }
 }
 
-fn contexts(collector: &Collector) -> SampledContexts {
+fn contexts(trace: &TraceDraft) -> SampledContexts {
     let mut contexts = SampledContexts::default();
-    for draft in &collector.samples.contexts {
-        let source = collector.samples.sources.get(&draft.region);
+    for draft in &trace.contexts {
+        let source = trace.sources.get(&draft.region);
         let file = source.map(|(file, _)| Arc::from(file.as_str()));
         contexts.push(draft.parent.map(ContextId), RegionId(draft.region), file, None);
     }
@@ -193,8 +182,8 @@ fn contexts(collector: &Collector) -> SampledContexts {
 }
 
 /// A communicator for each process group, and that of each; groups without given ranks are the whole world.
-fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Communicator>, Vec<CommId>) {
-    let size = collector.files.iter().filter_map(|file| file.world_size).max();
+fn communicators(trace: &TraceDraft, ranks: &[Option<WorldRank>]) -> (Vec<Communicator>, Vec<CommId>) {
+    let size = trace.files.iter().filter_map(|file| file.world_size).max();
     let world: Arc<[WorldRank]> = match size.filter(|&size| size <= WORLD_MAX) {
         Some(size) => (0..size).map(WorldRank).collect(),
         None => {
@@ -220,7 +209,7 @@ fn communicators(collector: &Collector, ranks: &[Option<WorldRank>]) -> (Vec<Com
         }
         Communicator::of_ranks(name, members)
     };
-    let communicators: Vec<Communicator> = collector.process_groups.iter().map(of_group).collect();
+    let communicators: Vec<Communicator> = trace.process_groups.iter().map(of_group).collect();
     let ids = (0..communicators.len()).map(CommId::from_index).collect();
     (communicators, ids)
 }

@@ -7,8 +7,9 @@
 //! at most, which cannot be that of several.
 
 use super::bits::Bits;
-use super::collect::{Collector, TrackKind};
-use super::place::{is_pseudo, natural};
+use super::collect::TrackKind;
+use super::draft::TraceDraft;
+use super::place::{LaidTrack, is_pseudo, natural};
 use ouzel_model::WorldRank;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,14 @@ impl Drivers {
         }
     }
 
+    /// Adds those of another file, whose tracks and groups are numbered from these on.
+    pub fn append(&mut self, other: Drivers, first_track: usize, first_group: usize) {
+        self.launches.resize_with(first_group, || None);
+        self.launches.extend(other.launches);
+        self.first.resize_with(first_track, Vec::new);
+        self.first.extend(other.first);
+    }
+
     /// How many of the first operations of a track a group launches.
     fn n_launched(&self, group: usize, track: usize) -> usize {
         let launches = self.launches.get(group).and_then(Option::as_ref);
@@ -63,44 +72,44 @@ pub(super) struct Driven {
 
 impl Driven {
     /// Of everything that was read; `ranks` has that of each file.
-    pub fn new(collector: &Collector, ranks: &[Option<WorldRank>]) -> Self {
+    pub fn new(trace: &TraceDraft, ranks: &[Option<WorldRank>]) -> Self {
         let by_pid =
-            |groups: &mut Vec<usize>| groups.sort_by_cached_key(|&it| natural(&collector.groups[it].pid));
+            |groups: &mut Vec<usize>| groups.sort_by_cached_key(|&it| natural(&trace.groups[it].pid));
         let mut driven = Driven {
-            drivers: vec![None; collector.tracks.len()],
-            ranks: collector.groups.iter().map(|group| ranks[group.file]).collect(),
+            drivers: vec![None; trace.tracks.len()],
+            ranks: trace.groups.iter().map(|group| ranks[group.file]).collect(),
         };
-        for file in 0..collector.files.len() {
-            let is_of_file = |&it: &usize| collector.groups[it].file == file;
-            let mut processes: Vec<usize> = (0..collector.groups.len())
+        for file in 0..trace.files.len() {
+            let is_of_file = |&it: &usize| trace.groups[it].file == file;
+            let mut processes: Vec<usize> = (0..trace.groups.len())
                 .filter(is_of_file)
-                .filter(|&it| !is_pseudo(&collector.groups[it]) && !collector.groups[it].is_device)
-                .filter(|&it| collector.drivers.launches.get(it).is_some_and(Option::is_some))
+                .filter(|&it| !is_pseudo(&trace.groups[it]) && !trace.groups[it].is_device)
+                .filter(|&it| trace.drivers.launches.get(it).is_some_and(Option::is_some))
                 .collect();
             if processes.len() < 2 {
                 continue;
             }
-            let is_device = |&it: &usize| is_of_file(&it) && collector.groups[it].is_device;
-            let mut devices: Vec<usize> = (0..collector.groups.len()).filter(is_device).collect();
+            let is_device = |&it: &usize| is_of_file(&it) && trace.groups[it].is_device;
+            let mut devices: Vec<usize> = (0..trace.groups.len()).filter(is_device).collect();
             by_pid(&mut processes);
             by_pid(&mut devices);
-            driven.add_file(collector, &processes, &devices);
-            if collector.files.len() == 1 {
-                driven.number(collector, &processes, &devices);
+            driven.add_file(trace, &processes, &devices);
+            if trace.files.len() == 1 {
+                driven.number(trace, &processes, &devices);
             }
         }
         driven
     }
 
     /// The drivers of the tracks of one file, whose processes and devices are in the order of their ids.
-    fn add_file(&mut self, collector: &Collector, processes: &[usize], devices: &[usize]) {
+    fn add_file(&mut self, trace: &TraceDraft, processes: &[usize], devices: &[usize]) {
         let mut of_devices: BTreeMap<usize, usize> = BTreeMap::new();
-        for (track, draft) in collector.tracks.iter().enumerate() {
+        for (track, LaidTrack { draft, .. }) in trace.tracks.iter().enumerate() {
             let Some(nth) = devices.iter().position(|&it| it == draft.group) else { continue };
             if draft.kind != TrackKind::Stream {
                 continue;
             }
-            let n_launched = |&&it: &&usize| collector.drivers.n_launched(it, track);
+            let n_launched = |&&it: &&usize| trace.drivers.n_launched(it, track);
             let most = processes.iter().map(|it| n_launched(&it)).max().unwrap_or(0);
             let mut best = processes.iter().filter(|it| n_launched(it) == most);
             let driver = match (best.next(), best.next()) {
@@ -111,7 +120,7 @@ impl Driven {
             driver.map(|driver| of_devices.entry(draft.group).or_insert(driver));
         }
         // What is drawn beside the streams of a device is about them.
-        for (track, draft) in collector.tracks.iter().enumerate() {
+        for (track, LaidTrack { draft, .. }) in trace.tracks.iter().enumerate() {
             if draft.kind != TrackKind::Stream {
                 self.drivers[track] = of_devices.get(&draft.group).copied();
             }
@@ -119,12 +128,12 @@ impl Driven {
     }
 
     /// Makes ranks of the processes that drive devices; others of the file are none.
-    fn number(&mut self, collector: &Collector, processes: &[usize], devices: &[usize]) {
+    fn number(&mut self, trace: &TraceDraft, processes: &[usize], devices: &[usize]) {
         let driven = |process: usize| -> BTreeSet<usize> {
-            let of = |(draft, driver): (&super::collect::TrackDraft, &Option<usize>)| {
-                (*driver == Some(process)).then_some(draft.group)
+            let of = |(track, driver): (&LaidTrack, &Option<usize>)| {
+                (*driver == Some(process)).then_some(track.draft.group)
             };
-            let groups = collector.tracks.iter().zip(&self.drivers).filter_map(of);
+            let groups = trace.tracks.iter().zip(&self.drivers).filter_map(of);
             groups.filter_map(|group| devices.iter().position(|&it| it == group)).collect()
         };
         let of_processes: Vec<BTreeSet<usize>> = processes.iter().map(|&it| driven(it)).collect();
@@ -139,8 +148,8 @@ impl Driven {
         for (rank, process) in (0..).zip(order) {
             self.ranks[process] = Some(WorldRank(rank));
         }
-        for (track, draft) in collector.tracks.iter().enumerate() {
-            if let Some(driver) = self.drivers[track].filter(|_| collector.groups[draft.group].is_device) {
+        for (track, LaidTrack { draft, .. }) in trace.tracks.iter().enumerate() {
+            if let Some(driver) = self.drivers[track].filter(|_| trace.groups[draft.group].is_device) {
                 self.ranks[draft.group] = self.ranks[driver];
             }
         }

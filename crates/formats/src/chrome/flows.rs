@@ -13,31 +13,30 @@ use ouzel_model::{Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::io;
 
-/// Flow ids to dense numbers.
-#[derive(Debug, Default)]
+/// Flow ids of a file to numbers that no other file has.
+#[derive(Debug)]
 pub(super) struct Flows {
     ids: FxHashMap<Box<[u8]>, u64>,
-    n: u64,
-    /// Launch flows of the file in work.
-    pub n_launch: u64,
+    next: u64,
+    n_launch: u64,
 }
 
 /// Links of flows have ids from here on; below are those of correlations.
 pub(super) const FLOW_IDS: u64 = 1 << 62;
 
 impl Flows {
-    /// Ids of another file are other ids.
-    pub(crate) fn begin_file(&mut self) {
-        self.ids.clear();
-        self.n_launch = 0;
+    /// Of the file of a number.
+    pub(crate) fn new(nth_file: usize) -> Self {
+        let first = FLOW_IDS + ((nth_file as u64) << 40);
+        Flows { ids: FxHashMap::default(), next: first, n_launch: 0 }
     }
 
     fn id(&mut self, key: &[u8]) -> u64 {
         if let Some(&id) = self.ids.get(key) {
             return id;
         }
-        let id = FLOW_IDS + self.n;
-        self.n += 1;
+        let id = self.next;
+        self.next += 1;
         self.ids.insert(key.into(), id);
         id
     }
@@ -140,11 +139,14 @@ impl Collector {
     }
 
     /// Ends the file: what is open lasts to its last event.
+    ///
+    /// # Errors
+    /// If the temporary file cannot be written.
     pub(super) fn end_spans(&mut self) -> io::Result<()> {
         let open = std::mem::take(&mut self.spans.open);
         let mut left: Vec<Span> = open.into_values().flatten().collect();
         left.sort_unstable_by_key(|span| (span.track, span.at_ns, span.region));
-        let last_ns = self.file().span_ns.map_or(i64::MIN, |(_, last_ns)| last_ns);
+        let last_ns = self.file.span_ns.map_or(i64::MIN, |(_, last_ns)| last_ns);
         for Span { track, region, at_ns } in left {
             let what = "asynchronous operations without an end were extended to the last event";
             self.note(Level::Low, NoticeCode::OpenCalls, what);

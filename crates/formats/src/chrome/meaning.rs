@@ -32,7 +32,7 @@ impl Collector {
                 let what = self.regions.id(class, name, |name| RegionDraft { name, class, op: None });
                 let number = u64_from(&raw[STEP.len()..]).filter(|_| class == ActivityClass::Step);
                 if let Some(number) = number {
-                    let first = self.file().steps.entry(number).or_insert(at_ns);
+                    let first = self.file.steps.entry(number).or_insert(at_ns);
                     *first = at_ns.min(*first);
                 }
                 (what, number.map(DetailKind::Step))
@@ -58,7 +58,7 @@ impl Collector {
             let detail = match draft {
                 RegionDraft { class: ActivityClass::CollectiveKernel, op: Some(op), .. } => {
                     let op = *op;
-                    self.file().has_device_collectives = true;
+                    self.file.has_device_collectives = true;
                     let group = self.process_group(&event.args);
                     Some(DetailKind::Collective {
                         op,
@@ -80,12 +80,10 @@ impl Collector {
             None => {
                 let draft =
                     RegionDraft { name: plain(event.name), class: ActivityClass::CollectiveKernel, op };
-                let id = self.regions.add(draft);
-                self.regions.remember(ActivityClass::CollectiveKernel, &key, id);
-                id
+                self.regions.add(ActivityClass::CollectiveKernel, &key, draft)
             }
         };
-        self.file().has_device_collectives = true;
+        self.file.has_device_collectives = true;
         let size = std::str::from_utf8(event.args.element_type).ok().and_then(kinds::element_bytes);
         let bytes = |n: &[u8]| u64_from(n).zip(size).map_or(0, |(n, size)| n.saturating_mul(size));
         let (bytes_sent, bytes_received) =
@@ -118,10 +116,7 @@ impl Collector {
             _ => args.group_ranks.nested().and_then(ranks),
         };
         let name = plain(args.group_name);
-        let found = self.process_groups.iter().position(|group| {
-            group.name == name
-                && (ranks.is_none() || group.ranks.is_empty() || ranks.as_ref() == Some(&group.ranks))
-        });
+        let found = ProcessGroup::find(&self.process_groups, &name, ranks.as_deref().unwrap_or_default());
         let index = found.unwrap_or_else(|| {
             self.process_groups.push(ProcessGroup {
                 name,

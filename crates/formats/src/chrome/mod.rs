@@ -8,6 +8,9 @@
 //!                                     locations ──reader──► enters, leaves, links, collectives
 //! ```
 //!
+//! Each file is read by one thread, or by several if there are fewer files; what the files hold is put together in their
+//! order (`draft`).
+//!
 //! Law: a file is parsed once, in a window; memory is bounded by the budget of `record`, the names and the side
 //! tables of copies, collectives and flows, not by the size of the file. Times are integer nanoseconds.
 //! Perfetto's binary format is not supported.
@@ -18,6 +21,7 @@ mod bits;
 mod block;
 mod collect;
 mod define;
+mod draft;
 mod drivers;
 mod event;
 mod files;
@@ -40,19 +44,21 @@ mod scan;
 mod syncs;
 #[cfg(test)]
 mod tests;
+mod together;
+#[cfg(test)]
+mod together_tests;
 mod window;
 pub mod write;
 
 use crate::reader::{Format, OpenError, Opened, Reader};
 use ahead::Ahead;
-use bits::Bits;
-use collect::{Collector, Detail};
 use define::has_kind;
+use draft::{FileRecords, TraceDraft};
 use files::FileHead;
 use ouzel_files::Candidate;
 use ouzel_model::{
-    ChunkReader, CommId, Content, ContextId, Definitions, DeviceStep, LocationId, LocationKind, Notice,
-    ReadError, ReadPlan, TraceSource,
+    ChunkReader, CommId, Content, Definitions, DeviceStep, LocationId, LocationKind, Notice, ReadError,
+    ReadPlan, TraceSource,
 };
 use reader::ChromeLocation;
 use record::Store;
@@ -121,18 +127,9 @@ pub struct ChromeSource {
     notices: Vec<Notice>,
     store: Store,
     places: Vec<place::LocationPlan>,
-    details: Vec<Detail>,
-    /// How kernels were launched, as text.
-    shapes: Vec<Arc<str>>,
-    /// Names of instants.
-    marks: Vec<Arc<str>>,
+    files: Vec<FileRecords>,
     /// The communicator of each process group.
     comms: Vec<CommId>,
-    /// The context of each stack frame.
-    frame_contexts: Vec<Option<ContextId>>,
-    /// Correlations seen at launches, and at what was launched.
-    launches: Bits,
-    launched: Bits,
     /// What calls do to streams, by their correlations.
     steps: FxHashMap<u64, DeviceStep>,
     /// The first file, for errors.
@@ -145,12 +142,7 @@ impl ChromeSource {
     /// # Errors
     /// If one cannot be opened or holds no trace, or the temporary file cannot be written.
     pub fn open(files: &[PathBuf]) -> Result<Self, ReadError> {
-        let mut collector = Collector::default();
-        let mut notices = Vec::new();
-        for file in files {
-            notices.extend(parse::read_file(file, &mut collector)?);
-        }
-        Self::finish(collector, notices)
+        together::read(files).map(define::finish)
     }
 
     /// Reads the text of one file that is in memory.
@@ -162,25 +154,16 @@ impl ChromeSource {
     }
 
     fn read_text(name: &str, text: Vec<u8>, ahead: Ahead) -> Result<Self, ReadError> {
-        let mut collector = Collector::default();
         let window = window::Window::new(Arc::from(name), Box::new(std::io::Cursor::new(text)));
-        let notices = parse::read(window, ahead, &mut collector)?;
-        Self::finish(collector, notices)
-    }
-
-    fn finish(collector: Collector, notices: Vec<Notice>) -> Result<Self, ReadError> {
-        let file = collector.files.first().map_or_else(|| Arc::from(""), |file| file.name.clone());
-        define::finish(collector, notices).map_err(|error| temporary(&file, &error))
+        let mut trace = TraceDraft::default();
+        trace.add(parse::read(0, window, ahead, Store::of_many(1, Arc::default()))?);
+        Ok(define::finish(trace))
     }
 
     fn io_error(&self, error: &std::io::Error) -> ReadError {
-        temporary(&self.file, error)
+        let reason = format!("the temporary file of its events cannot be used: {error}");
+        ReadError { file: self.file.clone(), offset: 0, record: 0, reason }
     }
-}
-
-fn temporary(file: &Arc<str>, error: &std::io::Error) -> ReadError {
-    let reason = format!("the temporary file of its events cannot be used: {error}");
-    ReadError { file: file.clone(), offset: 0, record: 0, reason }
 }
 
 impl TraceSource for ChromeSource {
@@ -229,7 +212,7 @@ impl TraceSource for ChromeSource {
 
 impl ChromeSource {
     fn has_links(&self) -> bool {
-        self.places.iter().any(|place| !place.lane.links.is_empty())
-            || (!self.launches.is_empty() && !self.launched.is_empty())
+        let has_launches = |file: &FileRecords| !file.launches.is_empty() && !file.launched.is_empty();
+        self.places.iter().any(|place| !place.lane.links.is_empty()) || self.files.iter().any(has_launches)
     }
 }

@@ -6,50 +6,49 @@
 use super::ahead::{Ahead, EventReaders};
 use super::collect::{Collector, ProcessGroup};
 use super::event::{Event, EventReader};
+use super::place::{LaidTrack, lay_out_tracks};
+use super::record::Store;
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;
 use ouzel_files::memory;
 use ouzel_model::{Level, Notice, NoticeCode, ReadError};
 use serde_json::Value as Json;
 use std::io;
-use std::path::Path;
 
-/// Reads one file into `collector`; gives what had to be repaired.
-///
-/// # Errors
-/// If the file cannot be opened, or holds nothing of a trace.
-pub(super) fn read_file(path: &Path, collector: &mut Collector) -> Result<Vec<Notice>, ReadError> {
-    read(Window::open(path)?, Ahead::default(), collector)
+/// A file that was read.
+#[derive(Debug)]
+pub(super) struct ReadFile {
+    pub collector: Collector,
+    pub tracks: Vec<LaidTrack>,
+    /// What had to be repaired.
+    pub notices: Vec<Notice>,
 }
 
-/// The same from a window.
-pub(super) fn read(
-    window: Window,
-    ahead: Ahead,
-    collector: &mut Collector,
-) -> Result<Vec<Notice>, ReadError> {
-    collector.begin_file(window.file().clone());
+/// Reads the file of a number; its records go to `store`.
+///
+/// # Errors
+/// If it cannot be read or holds nothing of a trace, or the temporary file cannot be used.
+pub(super) fn read(nth: usize, window: Window, ahead: Ahead, store: Store) -> Result<ReadFile, ReadError> {
     let mut file = File {
-        window,
         ahead,
         readers: EventReaders::default(),
         reader: EventReader::default(),
-        collector,
+        collector: Collector::new(nth, window.file().clone(), store),
+        window,
         notices: Vec::new(),
         profile: Vec::new(),
         is_trace: false,
     };
     file.whole()?;
-    let File { window, collector, mut notices, profile, is_trace, .. } = file;
+    let File { window, mut collector, mut notices, profile, is_trace, .. } = file;
     if !profile.is_empty() {
         let text = [b"{", &profile.join(&b","[..])[..], b"}"].concat();
         collector.cpu_profile(&text).map_err(|error| window.error(0, 0, error.to_string()))?;
     } else if !is_trace {
         return Err(window.error(0, 0, "it has no array of trace events"));
     }
-    collector.end_syncs();
-    collector.end_spans().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
-    collector.store.close_all().map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
+    let ended = end(&mut collector);
+    let tracks = ended.map_err(|error| window.error(0, collector.n_events, error.to_string()))?;
     let say = |level, code, message: String| Notice::new(level, code, message).in_file(window.file().clone());
     if let Some(damage) = &window.damage {
         let message = format!("the file cannot be read further ({damage}); the events before that were kept");
@@ -59,18 +58,26 @@ pub(super) fn read(
         let message = "control characters that JSON does not allow were read as is".to_owned();
         notices.push(say(Level::Low, NoticeCode::DamagedEvents, message).times(window.n_control));
     }
-    Ok(notices)
+    Ok(ReadFile { collector, tracks, notices })
+}
+
+/// Ends what is open at the end of a file, and lays out its tracks.
+fn end(collector: &mut Collector) -> io::Result<Vec<LaidTrack>> {
+    collector.end_syncs();
+    collector.end_spans()?;
+    collector.store.close_all()?;
+    lay_out_tracks(collector)
 }
 
 const CANNOT_WRITE: &str = "the temporary file cannot be written";
 
-struct File<'c> {
+struct File {
     window: Window,
     ahead: Ahead,
     readers: EventReaders,
     /// Of events that are not read ahead.
     reader: EventReader,
-    collector: &'c mut Collector,
+    collector: Collector,
     notices: Vec<Notice>,
     /// Members of a `.cpuprofile`.
     profile: Vec<Vec<u8>>,
@@ -83,7 +90,7 @@ enum End {
     Cut,
 }
 
-impl File<'_> {
+impl File {
     fn say(&mut self, level: Level, message: impl Into<String>, ahead: usize) {
         let notice = Notice::new(level, NoticeCode::DamagedEvents, message);
         let (file, offset) = (self.window.file().clone(), self.window.offset(ahead));
@@ -198,7 +205,7 @@ impl File<'_> {
             let end = cursor.at;
             let stop = match found {
                 Ok(value) => {
-                    take_member(key, value, self.collector, &mut self.profile);
+                    take_member(key, value, &mut self.collector, &mut self.profile);
                     self.window.at += end;
                     return true;
                 }
@@ -254,7 +261,7 @@ impl File<'_> {
                     }
                     Ok(_) => match take_event(
                         (&mut cursor, &mut self.reader),
-                        self.collector,
+                        &mut self.collector,
                         are_samples,
                         base + done as u64,
                     ) {
@@ -409,20 +416,20 @@ fn take_member(key: &[u8], value: JsonValue<'_>, collector: &mut Collector, prof
                 collector.stack_frames(raw);
             }
         }
-        b"schemaVersion" | b"traceName" | b"trace_id" => collector.file().is_kineto = true,
+        b"schemaVersion" | b"traceName" | b"trace_id" => collector.file.is_kineto = true,
         b"deviceProperties" => {
             let devices = json(value);
             let name = |device: &Json| device.get("name")?.as_str().map(str::to_owned);
-            collector.file().devices = devices.as_array().into_iter().flatten().filter_map(name).collect();
+            collector.file.devices = devices.as_array().into_iter().flatten().filter_map(name).collect();
         }
         b"distributedInfo" => distributed(&json(value), collector),
         b"baseTimeNanoseconds" => {
             let text = std::str::from_utf8(value.raw()).ok();
-            collector.file().base_ns = text.and_then(|text| text.parse().ok());
+            collector.file.base_ns = text.and_then(|text| text.parse().ok());
         }
         b"host_name" => {
             let text = Text::plain(value.raw());
-            collector.file().host = Some(plain(text)).filter(|host| !host.is_empty());
+            collector.file.host = Some(plain(text)).filter(|host| !host.is_empty());
         }
         b"systemTraceEvents" | b"controllerTraceDataKey" | b"powerTraceAsString" => {
             let name = String::from_utf8_lossy(key).into_owned();
@@ -435,9 +442,9 @@ fn take_member(key: &[u8], value: JsonValue<'_>, collector: &mut Collector, prof
 /// Rank, size of the world and process groups.
 fn distributed(info: &Json, collector: &mut Collector) {
     let number = |value: Option<&Json>| value.and_then(Json::as_u64).and_then(|n| u32::try_from(n).ok());
-    collector.file().rank = number(info.get("rank"));
-    collector.file().world_size = number(info.get("world_size"));
-    collector.file().is_kineto = true;
+    collector.file.rank = number(info.get("rank"));
+    collector.file.world_size = number(info.get("world_size"));
+    collector.file.is_kineto = true;
     for group in info.get("pg_config").and_then(Json::as_array).into_iter().flatten() {
         let name = match group.get("pg_name") {
             Some(Json::String(name)) => name.clone(),

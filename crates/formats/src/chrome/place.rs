@@ -4,6 +4,7 @@
 //! profiler shows on a stream are put beside the stream, since nothing runs in them.
 
 use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
+use super::draft::TraceDraft;
 use super::drivers::Driven;
 use super::layout::{Laid, Lane, lay_out};
 use ouzel_model::{
@@ -49,56 +50,71 @@ pub(super) fn natural(text: &str) -> NaturalKey {
     (number.is_none(), number.unwrap_or(0), text.to_owned())
 }
 
-/// Lays out every track and makes locations of the lanes; `driven` says which process drives which stream.
+/// A track of a file that was read: what runs there, and its records in lanes.
+#[derive(Debug)]
+pub(super) struct LaidTrack {
+    pub draft: TrackDraft,
+    name: String,
+    kind: LocationKind,
+    is_on_device: bool,
+    n_records: u64,
+    pub laid: Laid,
+}
+
+/// Lays out the tracks of a file, all closed.
 ///
 /// # Errors
 /// If the temporary file cannot be read or written.
-pub(super) fn place(collector: &mut Collector, driven: &Driven) -> io::Result<LocationPlans> {
-    for track in 0..collector.tracks.len() {
-        collector.store.close(collector.tracks[track].records)?;
-    }
-    let mains = main_groups(collector);
-    let mut order: Vec<usize> = (0..collector.tracks.len()).collect();
-    let is_device: Vec<bool> = collector.tracks.iter().map(|t| is_on_device(t, &collector.groups)).collect();
+pub(super) fn lay_out_tracks(collector: &mut Collector) -> io::Result<Vec<LaidTrack>> {
+    let drafts = std::mem::take(&mut collector.tracks);
+    let lay_out = |draft: TrackDraft| {
+        let is_on_device = is_on_device(&draft, &collector.groups);
+        let thread_name = collector.thread_names.get(&(draft.group, draft.tid.clone()));
+        let name = track_name(&draft, thread_name, is_on_device);
+        let kind = location_kind(&draft, &name, &collector.groups[draft.group], is_on_device);
+        let nests = kind != LocationKind::AcceleratorStream;
+        let n_records = collector.store.track(draft.records).len();
+        let laid = lay_out(&mut collector.store, draft.records, nests)?;
+        say(collector, &name, &laid);
+        Ok(LaidTrack { draft, name, kind, is_on_device, n_records, laid })
+    };
+    drafts.into_iter().map(lay_out).collect()
+}
+
+/// Makes locations of the lanes of all tracks; `driven` says which process drives which stream.
+pub(super) fn place(trace: &mut TraceDraft, driven: &Driven) -> LocationPlans {
+    let mains = main_groups(trace);
+    let mut order: Vec<usize> = (0..trace.tracks.len()).collect();
     order.sort_by_cached_key(|&track| {
-        let draft = &collector.tracks[track];
-        let group = &collector.groups[draft.group];
+        let LaidTrack { draft, is_on_device, .. } = &trace.tracks[track];
+        let group = &trace.groups[draft.group];
         // On Linux a main thread has the number of its process.
         let is_other = draft.tid != group.pid;
         let (pid, tid) = (natural(&group.pid), natural(&draft.tid));
-        (group.file, is_device[track], pid, draft.group, is_other, tid, draft.kind)
+        (group.file, *is_on_device, pid, draft.group, is_other, tid, draft.kind)
     });
-    let of_tracks = vec![None; collector.tracks.len()];
+    let of_tracks = vec![None; trace.tracks.len()];
     let mut placed = LocationPlans { of_tracks, ..LocationPlans::default() };
     let mut groups: BTreeMap<(usize, bool, Option<usize>), LocationGroupId> = BTreeMap::new();
     for track in order {
-        let draft = &collector.tracks[track];
-        let (group, file) = (draft.group, collector.groups[draft.group].file);
-        let name =
-            track_name(draft, collector.thread_names.get(&(group, draft.tid.clone())), is_device[track]);
-        let kind = location_kind(draft, &name, &collector.groups[group], is_device[track]);
-        let (records, track_kind) = (draft.records, draft.kind);
-        if collector.store.track(records).len() == 0 {
+        let LaidTrack { draft, name, kind, is_on_device, n_records, laid } = &mut trace.tracks[track];
+        let (group, file, is_device) = (draft.group, trace.groups[draft.group].file, *is_on_device);
+        if *n_records == 0 {
             continue;
         }
-        let nests = kind != LocationKind::AcceleratorStream;
-        let laid = lay_out(&mut collector.store, records, nests)?;
-        say(collector, &name, &laid);
         // The profiler's own records, and calls that it puts under a device, belong to the process it profiles.
-        let is_on_device = collector.groups[group].is_device && !is_device[track];
-        let is_pseudo =
-            collector.files[file].is_kineto && (is_pseudo(&collector.groups[group]) || is_on_device);
+        let is_beside = trace.groups[group].is_device && !is_device;
+        let is_pseudo = trace.files[file].is_kineto && (is_pseudo(&trace.groups[group]) || is_beside);
         let owner = if is_pseudo { mains[file].unwrap_or(group) } else { group };
-        let driver = driven.drivers[track].filter(|_| is_device[track]);
+        let driver = driven.drivers[track].filter(|_| is_device);
         let rank = driven.ranks[driver.unwrap_or(owner)];
-        let key = (owner, is_device[track], driver);
-        let id = *groups.entry(key).or_insert_with(|| {
-            placed.groups.push(location_group(&collector.groups[owner], is_device[track], rank));
+        let id = *groups.entry((owner, is_device, driver)).or_insert_with(|| {
+            placed.groups.push(location_group(&trace.groups[owner], is_device, rank));
             LocationGroupId::from_index(placed.groups.len() - 1)
         });
-        let kind = if is_pseudo { LocationKind::Unknown } else { kind };
+        let kind = if is_pseudo { LocationKind::Unknown } else { *kind };
         placed.of_tracks[track] = Some(LocationId::from_index(placed.locations.len()));
-        for (i, lane) in laid.lanes.into_iter().enumerate() {
+        for (i, lane) in std::mem::take(&mut laid.lanes).into_iter().enumerate() {
             let name = if i == 0 { name.clone() } else { format!("{name} (lane {})", i + 1) };
             placed.locations.push(Location {
                 name: Arc::from(name),
@@ -111,22 +127,22 @@ pub(super) fn place(collector: &mut Collector, driven: &Driven) -> io::Result<Lo
             placed.places.push(LocationPlan {
                 lane,
                 file,
-                is_host: matches!(track_kind, TrackKind::Thread | TrackKind::Async),
-                host_collectives: !collector.files[file].has_device_collectives,
-                is_sampled: track_kind == TrackKind::Samples,
+                is_host: matches!(draft.kind, TrackKind::Thread | TrackKind::Async),
+                host_collectives: !trace.files[file].has_device_collectives,
+                is_sampled: draft.kind == TrackKind::Samples,
                 shift_ns: 0,
             });
         }
     }
     for (&(owner, is_device, driver), &id) in &groups {
-        let main = driver.or(mains[collector.groups[owner].file]);
+        let main = driver.or(mains[trace.groups[owner].file]);
         let main = main.and_then(|main| groups.get(&(main, false, None)));
         if is_device {
             placed.devices.entry(owner).or_insert(id);
             placed.groups[id.index()].creator = main.copied();
         }
     }
-    Ok(placed)
+    placed
 }
 
 fn say(collector: &mut Collector, name: &str, laid: &Laid) {
@@ -147,17 +163,18 @@ fn say(collector: &mut Collector, name: &str, laid: &Laid) {
 }
 
 /// The process of each file that drives its devices: that with the most records on threads.
-fn main_groups(collector: &Collector) -> Vec<Option<usize>> {
+fn main_groups(trace: &TraceDraft) -> Vec<Option<usize>> {
     let mut sizes: BTreeMap<usize, u64> = BTreeMap::new();
-    for track in collector.tracks.iter().filter(|track| track.kind == TrackKind::Thread) {
-        if !is_pseudo(&collector.groups[track.group]) && !collector.groups[track.group].is_device {
-            *sizes.entry(track.group).or_default() += collector.store.track(track.records).len();
+    for LaidTrack { draft, n_records, .. } in &trace.tracks {
+        let group = &trace.groups[draft.group];
+        if draft.kind == TrackKind::Thread && !is_pseudo(group) && !group.is_device {
+            *sizes.entry(draft.group).or_default() += n_records;
         }
     }
-    let mut mains = vec![None; collector.files.len()];
-    let mut most = vec![0; collector.files.len()];
+    let mut mains = vec![None; trace.files.len()];
+    let mut most = vec![0; trace.files.len()];
     for (group, n) in sizes {
-        let file = collector.groups[group].file;
+        let file = trace.groups[group].file;
         if most[file] < n {
             (mains[file], most[file]) = (Some(group), n);
         }

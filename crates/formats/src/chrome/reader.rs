@@ -2,13 +2,14 @@
 
 use super::ChromeSource;
 use super::collect::DetailKind;
+use super::draft::FileRecords;
 use super::layout::CallLink;
 use super::record::{Merge, RecordKind, TrackRecord};
 use super::samples::FRAME;
 use crate::position::index_from;
 use ouzel_model::{
     CHUNK_EVENTS, ChunkBuffer, ChunkReader, Collective, CollectiveRoot, CommId, ContextId, DeviceCall,
-    DeviceStep, EventKind, LaunchShape, Lca, Link, LinkEnd, MetricId, MetricValue, Needs, Notice, Parameter,
+    DeviceStep, EventKind, LaunchShape, Lca, Link, LinkEnd, MetricValue, Needs, Notice, Parameter,
     ParameterId, ParameterValue, ReadError, ReadPlan, RegionId, Sample, Ticks,
 };
 
@@ -30,6 +31,7 @@ struct OpenInLocation {
 #[derive(Debug)]
 pub(super) struct ChromeLocation<'a> {
     source: &'a ChromeSource,
+    file: &'a FileRecords,
     records: usize,
     merge: Merge,
     links: &'a [CallLink],
@@ -52,6 +54,7 @@ impl<'a> ChromeLocation<'a> {
         let merge = source.store.merge(place.lane.records).map_err(|error| source.io_error(&error))?;
         Ok(ChromeLocation {
             source,
+            file: &source.files[place.file],
             records: place.lane.records,
             merge,
             links: &place.lane.links,
@@ -111,19 +114,19 @@ impl<'a> ChromeLocation<'a> {
                 self.shape(record, buffer);
             }
             RecordKind::DetailedSlice => {
-                let link = self.source.details[index_from(record.link)].link;
+                let link = self.file.details[index_from(record.link)].link;
                 self.enter(record, record.end_ns(), (link != 0).then_some(link), buffer);
                 self.shape(record, buffer);
                 self.detail(record, buffer);
             }
             RecordKind::Mark => {
-                let name = &self.source.marks[record.what as usize];
+                let name = &self.file.marks[record.what as usize];
                 self.parameter(at, 2, ParameterValue::Text(name.clone()), buffer);
             }
             RecordKind::Sample => {
                 let context = match record.what.checked_sub(FRAME) {
-                    Some(frame) => self.source.frame_contexts.get(frame as usize).copied().flatten(),
-                    None => Some(ContextId(record.what)),
+                    Some(frame) => self.file.frames.get(frame as usize).copied().flatten(),
+                    None => Some(ContextId(self.file.first_context + record.what)),
                 };
                 count(buffer, at);
                 if let Some(context) = context.filter(|_| self.needs.contains(Needs::SAMPLES)) {
@@ -140,7 +143,7 @@ impl<'a> ChromeLocation<'a> {
                 count(buffer, at);
                 if self.needs.contains(Needs::METRICS) {
                     let row = buffer.push(at, EventKind::Metric, RegionId(0));
-                    let (metric, bits) = (MetricId(record.what), record.link);
+                    let (metric, bits) = (self.file.metrics[record.what as usize], record.link);
                     buffer.metrics.push(MetricValue { row, metric, bits });
                 }
             }
@@ -150,7 +153,7 @@ impl<'a> ChromeLocation<'a> {
 
     fn enter(&mut self, record: &TrackRecord, end_ns: i64, launch: Option<u64>, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
-        let region = RegionId(record.what);
+        let region = self.file.regions[record.what as usize];
         let is_hidden = end_ns != i64::MAX && self.ticks(end_ns) < self.from;
         let call = self.n_calls;
         self.n_calls += 1;
@@ -175,7 +178,7 @@ impl<'a> ChromeLocation<'a> {
             }
         }
         // One that only one side knows is no link.
-        let other = if self.is_host { &self.source.launched } else { &self.source.launches };
+        let other = if self.is_host { &self.file.launched } else { &self.file.launches };
         if let Some(id) = launch.filter(|&id| other.contains(id)) {
             let end = if self.is_host { LinkEnd::From } else { LinkEnd::To };
             buffer.links.push(Link { row, id, end });
@@ -184,7 +187,7 @@ impl<'a> ChromeLocation<'a> {
 
     /// How a kernel was launched, after its enter.
     fn shape(&self, record: &TrackRecord, buffer: &mut ChunkBuffer) {
-        let shape = record.shape.checked_sub(1).and_then(|shape| self.source.shapes.get(usize::from(shape)));
+        let shape = record.shape.checked_sub(1).and_then(|shape| self.file.shapes.get(usize::from(shape)));
         if let Some(shape) = shape {
             self.parameter(self.ticks(record.at_ns), 3, ParameterValue::Text(shape.clone()), buffer);
         }
@@ -193,7 +196,7 @@ impl<'a> ChromeLocation<'a> {
     /// What a call has besides, after its enter.
     fn detail(&mut self, record: &TrackRecord, buffer: &mut ChunkBuffer) {
         let at = self.ticks(record.at_ns);
-        match self.source.details[index_from(record.link)].what {
+        match self.file.details[index_from(record.link)].what {
             DetailKind::Bytes(bytes) => self.parameter(at, 0, ParameterValue::U64(bytes), buffer),
             DetailKind::Step(step) => self.parameter(at, 1, ParameterValue::U64(step), buffer),
             DetailKind::Collective { op, group, bytes_sent, bytes_received, on_host } => {
@@ -205,10 +208,10 @@ impl<'a> ChromeLocation<'a> {
                 let end = Collective { row: 0, op, comm, root, bytes_sent, bytes_received, request: None };
                 let Some(top) = self.open.last_mut() else { return };
                 top.collective = Some(end);
-                let is_hidden = top.is_hidden;
+                let (is_hidden, region) = (top.is_hidden, top.region);
                 count(buffer, at);
                 if self.needs.contains(Needs::COLLECTIVES) && !is_hidden {
-                    buffer.push(at, EventKind::CollectiveBegin, RegionId(record.what));
+                    buffer.push(at, EventKind::CollectiveBegin, region);
                 }
             }
         }

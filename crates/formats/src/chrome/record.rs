@@ -3,6 +3,8 @@
 //! ```text
 //! push ──► open run of the track ──full: sort──► run in memory, or in the file
 //! ```
+//! Each file of a trace has a store of its own, so that one thread can read it. Stores that become one share their
+//! [`Scratch`] from the beginning.
 //!
 //! Law: within a run records are ordered by [`TrackRecord::key`], equal ones as they came.
 
@@ -10,17 +12,19 @@ use ouzel_files::input::SharedFile;
 use ouzel_files::memory;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Take, Write};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a record, in memory and in the file.
 const RECORD_BYTES: usize = 32;
 /// Records of a run.
 const RUN_RECORDS: usize = 1 << 16;
-/// Records of all open runs together before all are closed: 32 MB.
+/// Records of the open runs of all stores together before a store closes its own: 32 MB.
 const OPEN_RECORDS_MAX: usize = 1 << 20;
-/// Records of closed runs kept in memory: 32 MB, which leaves the answers that keep most within 300 MB.
+/// Records of closed runs kept in memory by all stores together: 32 MB, which leaves the answers that keep most within
+/// 300 MB.
 const MEMORY_RECORDS_MAX: usize = 1 << 20;
 /// Records written to the file at a time.
 const WRITE_RECORDS: usize = 1 << 10;
@@ -146,32 +150,97 @@ impl Track {
     }
 }
 
+/// What stores have together: the budget of memory, and the temporary file.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    /// Records of closed runs in memory.
+    n_in_memory: AtomicUsize,
+    file: Mutex<Option<RunFile>>,
+}
+
+/// The temporary file.
+#[derive(Debug)]
+struct RunFile {
+    file: SharedFile,
+    n_bytes: u64,
+}
+
+impl Scratch {
+    fn file(&self) -> MutexGuard<'_, Option<RunFile>> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether so many records may stay in memory; they count from then on.
+    fn keep(&self, n_records: usize) -> bool {
+        let share = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64);
+        let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
+        let has_room = self.n_in_memory.fetch_add(n_records, Ordering::Relaxed) + n_records <= n_max;
+        if !has_room {
+            self.free(n_records);
+        }
+        has_room
+    }
+
+    /// So many records are in memory no more.
+    fn free(&self, n_records: usize) {
+        self.n_in_memory.fetch_sub(n_records, Ordering::Relaxed);
+    }
+
+    /// Writes a run; gives its offset.
+    fn write(&self, records: &[TrackRecord]) -> io::Result<u64> {
+        let mut output = {
+            let mut file = self.file();
+            let file = match &mut *file {
+                Some(file) => file,
+                none => none.insert(RunFile { file: SharedFile::new(tempfile::tempfile()?), n_bytes: 0 }),
+            };
+            let mut output = file.file.clone();
+            output.seek(SeekFrom::Start(file.n_bytes))?;
+            file.n_bytes += (records.len() * RECORD_BYTES) as u64;
+            output
+        };
+        let offset = output.stream_position()?;
+        let mut bytes = Vec::with_capacity(WRITE_RECORDS * RECORD_BYTES);
+        for part in records.chunks(WRITE_RECORDS) {
+            bytes.clear();
+            part.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
+            output.write_all(&bytes)?;
+        }
+        Ok(offset)
+    }
+
+    /// Reads so many records from an offset on.
+    fn read(&self, offset: u64, n_records: usize) -> io::Result<Option<Take<SharedFile>>> {
+        let Some(mut input) = self.file().as_ref().map(|file| file.file.clone()) else { return Ok(None) };
+        input.seek(SeekFrom::Start(offset))?;
+        Ok(Some(input.take((n_records * RECORD_BYTES) as u64)))
+    }
+}
+
 /// The records of every track.
 #[derive(Debug, Default)]
 pub(super) struct Store {
     tracks: Vec<Track>,
     n_open: usize,
-    n_in_memory: usize,
-    file: Option<RunFile>,
-    file_bytes: u64,
-}
-
-/// The temporary file, to write and to read.
-#[derive(Debug)]
-struct RunFile {
-    output: File,
-    input: SharedFile,
-}
-
-impl RunFile {
-    fn new() -> io::Result<Self> {
-        let output = tempfile::tempfile()?;
-        let input = SharedFile::new(output.try_clone()?);
-        Ok(RunFile { output, input })
-    }
+    n_open_max: usize,
+    scratch: Arc<Scratch>,
 }
 
 impl Store {
+    /// One of several that are filled at the same time.
+    pub(crate) fn of_many(n_stores: usize, scratch: Arc<Scratch>) -> Self {
+        let n_open_max = (OPEN_RECORDS_MAX / n_stores.max(1)).max(RUN_RECORDS);
+        Store { tracks: Vec::new(), n_open: 0, n_open_max, scratch }
+    }
+
+    /// Adds the tracks of another store of the same scratch, all closed; gives the index of the first.
+    pub(crate) fn append(&mut self, other: Store) -> usize {
+        let first = self.tracks.len();
+        self.scratch = other.scratch;
+        self.tracks.extend(other.tracks);
+        first
+    }
+
     /// A new track, without a record.
     pub(crate) fn add_track(&mut self) -> usize {
         self.tracks.push(Track::default());
@@ -197,7 +266,7 @@ impl Store {
             // More is to come: the memory is used again.
             let open = self.end_run(track)?;
             self.tracks[track].open = open;
-        } else if OPEN_RECORDS_MAX <= self.n_open {
+        } else if self.n_open_max <= self.n_open {
             return self.close_all();
         }
         Ok(())
@@ -227,42 +296,22 @@ impl Store {
         }
         open.sort_by_key(TrackRecord::key);
         self.n_open -= open.len();
-        let share = memory::share((MEMORY_RECORDS_MAX * RECORD_BYTES) as u64);
-        let n_max = usize::try_from(share).unwrap_or(usize::MAX) / RECORD_BYTES;
-        if self.n_in_memory + open.len() <= n_max {
-            self.n_in_memory += open.len();
+        if self.scratch.keep(open.len()) {
             let next = if open.len() < RUN_RECORDS { Vec::new() } else { Vec::with_capacity(RUN_RECORDS) };
             self.tracks[track].runs.push(RecordRun::Memory(open.into_boxed_slice()));
             return Ok(next);
         }
-        let run = RecordRun::File { offset: self.file_bytes, n: open.len() };
-        self.write(&open)?;
+        let run = RecordRun::File { offset: self.scratch.write(&open)?, n: open.len() };
         self.tracks[track].runs.push(run);
         open.clear();
         Ok(open)
-    }
-
-    fn write(&mut self, records: &[TrackRecord]) -> io::Result<()> {
-        let file = match &mut self.file {
-            Some(file) => &mut file.output,
-            none => &mut none.insert(RunFile::new()?).output,
-        };
-        file.seek(SeekFrom::Start(self.file_bytes))?;
-        let mut bytes = Vec::with_capacity(WRITE_RECORDS * RECORD_BYTES);
-        for part in records.chunks(WRITE_RECORDS) {
-            bytes.clear();
-            part.iter().for_each(|record| bytes.extend_from_slice(&record.to_bytes()));
-            file.write_all(&bytes)?;
-            self.file_bytes += bytes.len() as u64;
-        }
-        Ok(())
     }
 
     /// Frees the records of a track that are in memory.
     pub fn clear(&mut self, track: usize) {
         for run in std::mem::take(&mut self.tracks[track].runs) {
             if let RecordRun::Memory(records) = run {
-                self.n_in_memory -= records.len();
+                self.scratch.free(records.len());
             }
         }
         self.tracks[track].n = 0;
@@ -290,13 +339,9 @@ impl Store {
 
     /// The beginning of a run, of which so many records are read at a time if it is in the file.
     fn position(&self, track: usize, run: usize, n_ahead: usize) -> io::Result<RunPosition> {
-        let input = match (&self.tracks[track].runs[run], &self.file) {
-            (RecordRun::File { offset, n }, Some(file)) => {
-                let mut input = file.input.clone();
-                input.seek(SeekFrom::Start(*offset))?;
-                Some(input.take((n * RECORD_BYTES) as u64))
-            }
-            _ => None,
+        let input = match self.tracks[track].runs[run] {
+            RecordRun::File { offset, n } => self.scratch.read(offset, n)?,
+            RecordRun::Memory(_) => None,
         };
         let bytes = vec![0; if input.is_some() { n_ahead * RECORD_BYTES } else { 0 }];
         Ok(RunPosition { run, next: 0, input, bytes, ahead: 0..0 })
@@ -419,7 +464,8 @@ mod tests {
 
     #[test]
     fn records_come_back_sorted_from_memory_and_file() {
-        let mut store = Store { n_in_memory: MEMORY_RECORDS_MAX - 3 * RUN_RECORDS, ..Store::default() };
+        let mut store = Store::of_many(1, Arc::default());
+        assert!(store.scratch.keep(MEMORY_RECORDS_MAX - 3 * RUN_RECORDS), "three runs stay in memory");
         let (a, b) = (store.add_track(), store.add_track());
         let mut rng = Rng::new(7);
         let mut all = Vec::new();
@@ -434,9 +480,36 @@ mod tests {
         }
         store.close(a).unwrap();
         store.close(b).unwrap();
-        assert!(store.file_bytes > 0, "some runs are in the file");
+        let n_of_b = (5 * RUN_RECORDS).div_ceil(1000);
+        let n_bytes = store.scratch.file().as_ref().map(|file| file.n_bytes);
+        let n_in_file = 2 * RUN_RECORDS + 17 + n_of_b;
+        assert_eq!(n_bytes, Some((n_in_file * RECORD_BYTES) as u64), "what is beyond three runs is there");
         all.sort_by_key(TrackRecord::key);
         assert!(drained(&store, a) == all);
-        assert_eq!(drained(&store, b).len(), (5 * RUN_RECORDS).div_ceil(1000));
+        assert_eq!(drained(&store, b).len(), n_of_b);
+    }
+
+    #[test]
+    fn stores_that_are_filled_together_become_one() {
+        let scratch = Arc::new(Scratch::default());
+        assert!(scratch.keep(MEMORY_RECORDS_MAX), "nothing more stays in memory");
+        let filled = |what: u32| {
+            let mut store = Store::of_many(2, scratch.clone());
+            let track = store.add_track();
+            for i in 0..(2 * RUN_RECORDS + 5) {
+                store.push(track, record(i as i64, 0, what)).unwrap();
+            }
+            store.close_all().unwrap();
+            store
+        };
+        let [a, b] = std::thread::scope(|scope| {
+            [4, 5].map(|what| scope.spawn(move || filled(what))).map(|it| it.join().unwrap())
+        });
+        let mut all = Store::default();
+        assert_eq!((all.append(a), all.append(b)), (0, 1));
+        for (track, what) in [(0, 4), (1, 5)] {
+            let found = drained(&all, track);
+            assert!(found.len() == 2 * RUN_RECORDS + 5 && found.iter().all(|it| it.what == what));
+        }
     }
 }

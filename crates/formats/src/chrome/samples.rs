@@ -27,13 +27,13 @@ pub(super) struct ContextDraft {
 /// Contexts of stack frames are numbered from here on until the end.
 pub(super) const FRAME: u32 = 1 << 31;
 
-/// Everything sampled.
+/// Everything sampled in a file.
 #[derive(Debug, Default)]
 pub(super) struct Samples {
     pub contexts: Vec<ContextDraft>,
     /// Where the source of a region is: file and line.
     pub sources: BTreeMap<u32, (String, Option<u32>)>,
-    /// Ids of stack frames that samples name, with the file before them.
+    /// Ids of stack frames that samples name.
     pub frames: TextTable,
     /// Context of each stack frame.
     pub frame_contexts: BTreeMap<u32, u32>,
@@ -106,11 +106,6 @@ struct StackFrame {
 }
 
 impl Samples {
-    /// Profiles of another file are other profiles.
-    pub(crate) fn begin_file(&mut self) {
-        self.profiles.clear();
-    }
-
     fn context(&mut self, parent: Option<u32>, region: u32) -> Option<u32> {
         let depth = 1 + parent.map_or(0, |parent| self.contexts[parent as usize].depth);
         if MAX_SAMPLED_DEPTH < depth {
@@ -139,13 +134,8 @@ impl Collector {
             return Ok(());
         }
         let track = self.track(event, TrackKind::Samples);
-        let key = self.frame_key(event.stack_frame.raw());
-        let frame = self.samples.frames.id(Text::plain(&key));
+        let frame = self.samples.frames.id(Text::plain(event.stack_frame.raw()));
         self.push(track, at_ns, 0, RecordKind::Sample, FRAME | frame, 0)
-    }
-
-    fn frame_key(&self, id: &[u8]) -> Vec<u8> {
-        [self.files.len().to_string().as_bytes(), b":", id].concat()
     }
 
     fn profile_event(&mut self, event: &Event<'_>, at_ns: i64) -> io::Result<()> {
@@ -310,8 +300,7 @@ impl Collector {
             }
         }
         for (id, context) in contexts {
-            let key = self.frame_key(id.as_bytes());
-            let frame = self.samples.frames.id(Text::plain(&key));
+            let frame = self.samples.frames.id(Text::plain(id.as_bytes()));
             self.samples.frame_contexts.insert(frame, context);
         }
     }

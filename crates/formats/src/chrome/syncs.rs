@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 /// What is waited for, by the correlations of calls as links.
 #[derive(Debug, Default)]
 pub(super) struct StreamSyncs {
-    /// Of the file in work: streams may follow later.
+    /// Until the file ends: streams may follow later.
     unresolved: Vec<SyncDraft>,
     steps: FxHashMap<u64, StepDraft>,
 }
@@ -105,6 +105,19 @@ fn stream_key(event: &Event<'_>, stream: &[u8]) -> Vec<u8> {
 }
 
 impl StreamSyncs {
+    /// Adds those of another file, whose tracks and groups are numbered from these on.
+    pub(super) fn append(&mut self, other: StreamSyncs, first_track: u32, first_group: usize) {
+        let track = |it: Option<u32>| it.map(|track| first_track + track);
+        let moved = |step: StepDraft| match step {
+            StepDraft::AwaitStream(of) => StepDraft::AwaitStream(track(of)),
+            StepDraft::AwaitDevice(group) => StepDraft::AwaitDevice(first_group + group),
+            StepDraft::AwaitEvent(event) => StepDraft::AwaitEvent(event),
+            StepDraft::Record(event, of) => StepDraft::Record(event, track(of)),
+            StepDraft::StreamAwaits(of, event) => StepDraft::StreamAwaits(track(of), event),
+        };
+        self.steps.extend(other.steps.into_iter().map(|(call, step)| (call, moved(step))));
+    }
+
     /// The steps of all calls, with the location of each track and the group of each device.
     pub(super) fn resolve(
         self,

@@ -20,7 +20,7 @@ fn source(text: &str) -> ChromeSource {
 }
 
 /// Every chunk of a location.
-fn chunks(source: &ChromeSource, index: usize) -> Vec<ChunkBuffer> {
+pub(super) fn chunks(source: &ChromeSource, index: usize) -> Vec<ChunkBuffer> {
     let plan = ReadPlan::all(Needs::ALL_EVENTS);
     let mut reader = TraceSource::open(source, LocationId::from_index(index), &plan).unwrap();
     let mut chunks = Vec::new();
@@ -35,7 +35,7 @@ fn chunks(source: &ChromeSource, index: usize) -> Vec<ChunkBuffer> {
 }
 
 /// One line for each location: its name and its rows.
-fn told(source: &ChromeSource) -> String {
+pub(super) fn told(source: &ChromeSource) -> String {
     let definitions = source.definitions();
     let mut text = String::new();
     for (i, location) in definitions.locations.iter().enumerate() {
