@@ -18,6 +18,7 @@ mod catalogue;
 mod code_order;
 mod erased;
 mod fold;
+mod in_order;
 mod list;
 mod nesting;
 mod partial;
@@ -38,6 +39,7 @@ pub use analysis::{
 pub use catalogue::{Catalogue, CatalogueError, SetDescription};
 pub use erased::{AnalysisSet, Key, Outputs, Prepared};
 pub use fold::Folder;
+pub use in_order::in_order;
 pub use list::{Listed, list};
 pub use ouzel_files::memory;
 pub use partial::{Partial, PartialError};

@@ -3,16 +3,16 @@
 //! Law: what was put is got again, unchanged, or an error says why not. If no file can be written, values stay in memory,
 //! encoded. The file is removed once no shelf refers to it.
 
+use ouzel_files::input::SharedFile;
 use ouzel_files::unfinished::Unfinished;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 /// Values that are put aside.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    file: Option<(Unfinished, File)>,
+    file: Option<(Unfinished, SharedFile)>,
     /// Whether a file could not be written.
     is_full: bool,
 }
@@ -49,7 +49,8 @@ impl Shelf {
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         if self.file.is_none() {
-            self.file = Some(Unfinished::temporary()?);
+            let (unfinished, file) = Unfinished::temporary()?;
+            self.file = Some((unfinished, SharedFile::new(file)));
         }
         let Some((_, file)) = &mut self.file else { return Ok(0) };
         let at = file.seek(SeekFrom::End(0))?;
@@ -67,7 +68,7 @@ impl Shelf {
             ShelfPlace::File { at, n_bytes } => {
                 let Some((_, file)) = &self.file else { return Err(io::ErrorKind::NotFound.into()) };
                 let mut bytes = vec![0; *n_bytes];
-                let mut file: &File = file;
+                let mut file = file.clone();
                 file.seek(SeekFrom::Start(*at))?;
                 file.read_exact(&mut bytes)?;
                 postcard::from_bytes(&bytes).map_err(io::Error::other)

@@ -122,7 +122,7 @@ impl Trace {
         };
         let devices = ReportedDevices::new(definitions, memory::share(DEVICE_BYTES)).of_steps(of);
         let Answer { output, coverage, run_range, mut notices } = self.ask(devices, options)?;
-        let (output, in_parts) = output.what_if(changes, definitions)??;
+        let (output, in_parts) = output.what_if(changes, definitions, options.jobs)??;
         notices.extend(notice.into_iter().chain(in_parts));
         Ok(Answer { output, coverage, run_range, notices })
     }

@@ -43,6 +43,7 @@ use ouzel_replay::{ChangeError, Graph, Replay};
 use ouzel_waits::accelerators::{DeviceWhatIfError, DevicesOfRun, ReportedDevices, StepError};
 use ouzel_waits::{DelaysOutput, Dependencies, KeptRecords, PathImpact, WaitRecords, Waits, WaitsOutput};
 use std::num::NonZeroU16;
+use std::num::NonZeroUsize;
 
 /// An answer, and how far it can be trusted.
 #[derive(Debug, Clone)]
@@ -504,7 +505,7 @@ impl Trace {
         if let Some(pass) = &mut pass {
             within_output = within.map(|key| pass.outputs.take(&key)).transpose()?;
             if let Some(devices) = devices {
-                add_devices(material, pass.outputs.take(&devices)?, definitions)?;
+                add_devices(material, pass.outputs.take(&devices)?, definitions, options.jobs)?;
             }
             if let Some(late) = late {
                 let late = pass.outputs.take(&late)?;
@@ -564,12 +565,13 @@ fn add_devices(
     material: &mut Material,
     devices: DevicesOfRun,
     definitions: &Definitions,
+    jobs: NonZeroUsize,
 ) -> Result<(), AskError> {
     material.add_summary(devices.summary());
     material.add_notices(&devices.remarks(definitions));
     material.add_device_idle(devices.idle(), devices.call_paths());
     if material.knows_hosts(devices.tells_of_hosts()) {
-        let (losses, notice) = devices.losses(definitions)?;
+        let (losses, notice) = devices.losses(definitions, jobs)?;
         material.add_notices(notice.as_slice());
         losses.into_iter().for_each(|losses| material.add_accelerators(losses));
     }

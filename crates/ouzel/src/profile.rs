@@ -3,6 +3,7 @@
 use crate::workers::BUILD;
 use crate::{Found, Trace};
 use ouzel_analyses::severities::{self, Grouping, SeverityProfile};
+use ouzel_engine::in_order;
 use ouzel_formats::{Format, OpenError};
 use ouzel_model::{
     CartTopology, Filter, MetricId, Notice, ProfileDefinitions, ProfileSource, Scope, SeverityError,
@@ -11,7 +12,6 @@ use ouzel_model::{
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use twox_hash::XxHash3_128;
 
 /// An opened profile: severities of metrics for each call path and location, summed over the run.
@@ -144,30 +144,6 @@ impl Profile {
 
     /// The whole of every metric, on several threads.
     pub fn totals(&self, jobs: NonZeroUsize) -> Vec<Result<Total, SeverityError>> {
-        let n_metrics = self.definitions().metrics.len();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let metric = next.fetch_add(1, Ordering::Relaxed);
-                if n_metrics <= metric {
-                    return done;
-                }
-                done.push((metric, self.total(MetricId::from_index(metric))));
-            }
-        };
-        let mut totals = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..jobs.get().min(n_metrics)).map(|_| scope.spawn(work)).collect();
-            let mut all = work();
-            for other in others {
-                match other.join() {
-                    Ok(done) => all.extend(done),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            all
-        });
-        totals.sort_unstable_by_key(|(metric, _)| *metric);
-        totals.into_iter().map(|(_, total)| total).collect()
+        in_order(jobs, self.definitions().metrics.len(), |metric| self.total(MetricId::from_index(metric)))
     }
 }

@@ -44,7 +44,8 @@ fn report(trace: &ToyTrace) -> RunReport {
     let devices = run(trace, ReportedDevices::new(trace.definitions(), u64::MAX));
     if devices.summary().is_some() {
         material.add_summary(devices.summary());
-        let (losses, _) = devices.losses(trace.definitions()).expect("nothing is put aside");
+        let (losses, _) =
+            devices.losses(trace.definitions(), NonZeroUsize::MIN).expect("nothing is put aside");
         material.add_accelerators(losses.expect("simulated runs can be replayed"));
     }
     material.report(trace.definitions())

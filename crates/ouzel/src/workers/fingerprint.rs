@@ -5,8 +5,10 @@
 
 use crate::Trace;
 use ouzel_analyses::clock_repair::ClockRepair;
+use ouzel_engine::in_order;
 use ouzel_model::LocationId;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use twox_hash::XxHash3_128;
 
 /// From so many locations on, two threads ask for the size of their events.
@@ -55,19 +57,9 @@ impl Trace {
     /// Of each location the bytes of its events. Two threads ask for them: each may be a file.
     fn bytes_of_locations(&self) -> Vec<u64> {
         let locations: Vec<LocationId> = self.definitions().location_ids().collect();
-        let bytes = |locations: &[LocationId]| -> Vec<u64> {
-            locations.iter().map(|&location| self.source.location_bytes(location)).collect()
-        };
-        if locations.len() < MANY_LOCATIONS {
-            return bytes(&locations);
-        }
-        let (first, second) = locations.split_at(locations.len() / 2);
-        let (mut all, rest) = std::thread::scope(|scope| {
-            let rest = scope.spawn(|| bytes(second));
-            (bytes(first), rest.join())
-        });
-        all.extend(rest.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        all
+        let more = usize::from(MANY_LOCATIONS <= locations.len());
+        let n_threads = NonZeroUsize::MIN.saturating_add(more);
+        in_order(n_threads, locations.len(), |nth| self.source.location_bytes(locations[nth]))
     }
 }
 

@@ -10,43 +10,50 @@ use super::kept_devices::KeptDevices;
 use super::loss::DeviceLoss;
 use super::loss_kind::DeviceLossKind;
 use super::members::DeviceMember;
-use ouzel_model::{Definitions, LocationId, Ticks, TimeRange};
+use ouzel_engine::in_order;
+use ouzel_model::{LocationId, Ticks, TimeRange};
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZeroUsize;
 
-/// Shows the parts of a run of about `most` records, in order, each with the collectives whose members all begin in it; the
-/// run at once if it has no more. `output` has no records, `spans` are the first and last event of each location.
+/// Threads that replay parts at the same time, at most: each needs the memory of a part.
+const MOST_THREADS: usize = 2;
+
+/// What is found in each part of a run of about `most` records, in order, with the collectives whose members all begin in
+/// it; in the run at once if it has no more. `output` has no records, `spans` are the first and last event of each location.
 ///
 /// # Errors
 /// If what was put aside cannot be read.
-pub(super) fn for_parts(
+pub(super) fn for_parts<R: Send>(
     mut kept: KeptDevices,
-    most: usize,
+    (most, n_threads): (usize, NonZeroUsize),
     (mut output, spans): (AcceleratorsOutput, &BTreeMap<LocationId, (Ticks, Ticks)>),
     collectives: &[Vec<DeviceMember>],
-    mut see: impl FnMut(&mut AcceleratorsOutput, &[Vec<DeviceMember>]),
-) -> io::Result<()> {
+    of_part: impl Fn(AcceleratorsOutput, &[Vec<DeviceMember>]) -> R + Sync,
+) -> io::Result<Vec<R>> {
     if kept.n_records() <= most {
         output.records = kept.all()?;
         output.spans = spans.clone();
-        see(&mut output, collectives);
-        return Ok(());
+        return Ok(vec![of_part(output, collectives)]);
     }
     kept.put_aside();
-    let mut ends = kept.borders(most);
-    ends.push(Ticks(u64::MAX));
-    let mut start = Ticks(0);
-    for end in ends {
+    let borders = kept.borders(most);
+    let of_nth = |nth: usize| {
+        let start = nth.checked_sub(1).map_or(Ticks(0), |before| borders[before]);
+        let end = borders.get(nth).copied().unwrap_or(Ticks(u64::MAX));
         let range = TimeRange { start, end };
-        output.records = kept.within(range)?;
-        output.is_continued = start != Ticks(0);
-        output.spans = spans.iter().map(|(&id, &(from, to))| (id, (from, to.min(end)))).collect();
+        let part = AcceleratorsOutput {
+            records: kept.within(range)?,
+            is_continued: start != Ticks(0),
+            spans: spans.iter().map(|(&id, &(from, to))| (id, (from, to.min(end)))).collect(),
+            ..output.clone()
+        };
         let is_inside = |of: &&Vec<DeviceMember>| of.iter().all(|it| range.contains(it.start));
         let inside: Vec<Vec<DeviceMember>> = collectives.iter().filter(is_inside).cloned().collect();
-        see(&mut output, &inside);
-        start = end;
-    }
-    Ok(())
+        Ok(of_part(part, &inside))
+    };
+    let most_threads = NonZeroUsize::MIN.saturating_add(MOST_THREADS - 1);
+    in_order(n_threads.min(most_threads), borders.len() + 1, of_nth).into_iter().collect()
 }
 
 /// Losses of some parts, and in how many parts a run is.
@@ -59,15 +66,10 @@ pub(super) struct PartLosses {
 }
 
 impl PartLosses {
-    /// Adds the losses of a part.
-    pub fn add(
-        &mut self,
-        part: &AcceleratorsOutput,
-        collectives: &[Vec<DeviceMember>],
-        definitions: &Definitions,
-    ) {
+    /// Adds the losses of a part; none if it cannot be replayed.
+    pub fn add(&mut self, of_part: Option<Vec<DeviceLoss>>) {
         self.n_parts += 1;
-        match part.replayed_losses(collectives, definitions) {
+        match of_part {
             Some(losses) => losses.into_iter().for_each(|loss| self.add_loss(loss)),
             None => self.n_failed += 1,
         }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Law: the answers are those of an output that keeps the whole run, if the run is replayed at once. Memory is that of
-//! the processes that are being read, of `most` records with their replay, of the sums, and of collectives (32 bytes
-//! each). If single calls are selected, nothing is reduced before the end: they are shown as `[filtered]` where they
+//! the processes that are being read, of the replay of `most` records, or of two such parts at the same time, of the sums,
+//! and of collectives (32 bytes each). If single calls are selected, nothing is reduced before the end: they are shown as `[filtered]` where they
 //! are known.
 
 use super::AcceleratorsOutput;
@@ -37,6 +37,7 @@ use ouzel_model::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 /// Bytes of a record with its replay and the changes of the losses, of those that are replayed together: measured on 272,000
@@ -259,13 +260,15 @@ impl DevicesOfRun {
         texts.join(" ")
     }
 
-    /// The losses of the run; none if it cannot be replayed, and samples do not show what hosts do instead. If it is replayed in parts, a notice says so.
+    /// The losses of the run; none if it cannot be replayed, and samples do not show what hosts do instead. If it is replayed
+    /// in parts, a notice says so, and several threads share them.
     ///
     /// # Errors
     /// If what was put aside cannot be read.
     pub fn losses(
         self,
         definitions: &Definitions,
+        n_threads: NonZeroUsize,
     ) -> Result<(Option<DeviceLosses>, Option<Notice>), AnalysisError> {
         let DevicesOfRun { output, sums, kept, spans, most, .. } = self;
         let collectives = sums.members.instances(definitions);
@@ -281,10 +284,15 @@ impl DevicesOfRun {
                 let mut losses = PartLosses::default();
                 // Launches that are known by their order alone are known of all together.
                 let most = if sums.lacks_ids { usize::MAX } else { most };
-                for_parts(kept, most, (output, &spans), &collectives, |part, collectives| {
-                    losses.add(part, collectives, definitions);
-                })
-                .map_err(|error| cannot_be_read(&error))?;
+                let of_parts = for_parts(
+                    kept,
+                    (most, n_threads),
+                    (output, &spans),
+                    &collectives,
+                    |part, collectives| part.replayed_losses(collectives, definitions),
+                );
+                let of_parts = of_parts.map_err(|error| cannot_be_read(&error))?;
+                of_parts.into_iter().for_each(|of_part| losses.add(of_part));
                 let notice = in_parts(n_records, losses.n_parts, losses.n_failed);
                 ((losses.n_failed < losses.n_parts).then_some(losses.list), notice)
             }
@@ -293,7 +301,8 @@ impl DevicesOfRun {
         Ok((losses, notice))
     }
 
-    /// The run with changes, made one after the other. If it is replayed in parts, a notice says so.
+    /// The run with changes, made one after the other. If it is replayed in parts, a notice says so, and several threads
+    /// share them.
     ///
     /// # Errors
     /// Of the outer result: if what was put aside cannot be read. Of the inner one: if the run cannot be replayed, or nothing
@@ -302,6 +311,7 @@ impl DevicesOfRun {
         self,
         changes: &[DeviceChange],
         definitions: &Definitions,
+        n_threads: NonZeroUsize,
     ) -> Result<Result<(DeviceProjection, Option<Notice>), DeviceWhatIfError>, AnalysisError> {
         let DevicesOfRun { output, sums, kept, steps, spans, most } = self;
         let collectives = sums.members.instances(definitions);
@@ -311,10 +321,11 @@ impl DevicesOfRun {
         let is_thread = |id: &LocationId| !is_stream(definitions.location(*id));
         let ends = kept.locations().filter(is_thread).filter_map(|id| spans.get(&id)).map(|span| span.1.0);
         let mut what_if = WhatIf::new(changes, ends.max().unwrap_or(0));
-        for_parts(kept, most, (output, &spans), &collectives, |part, collectives| {
-            what_if.add(part, (collectives, &steps), definitions);
-        })
-        .map_err(|error| cannot_be_read(&error))?;
+        let of_parts =
+            for_parts(kept, (most, n_threads), (output, &spans), &collectives, |part, collectives| {
+                part.changed(changes, (collectives, &steps), definitions)
+            });
+        of_parts.map_err(|error| cannot_be_read(&error))?.into_iter().for_each(|it| what_if.add(it));
         let notice = in_parts(n_records, what_if.n_parts, what_if.n_failed);
         Ok(what_if.projection().map(|projection| (projection, notice)))
     }

@@ -8,6 +8,10 @@ use ouzel_testkit::simulator::devices::{
     simulate_devices, straggler_with_late_host,
 };
 use ouzel_testkit::{Sampler, ToyTrace, laws, run, run_report};
+use std::num::NonZeroUsize;
+
+/// Two, so that parts of a run are replayed at the same time.
+pub(super) const THREADS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1);
 
 fn output(trace: &ToyTrace) -> AcceleratorsOutput {
     run(trace, Accelerators::new(trace.definitions()))
@@ -506,7 +510,10 @@ fn changed_kernels_and_launches_are_replayed() {
         let simulated = simulate_devices(processes, Recording::Full);
         let definitions = simulated.trace.definitions();
         let devices = run(&simulated.trace, ReportedDevices::new(definitions, u64::MAX));
-        devices.what_if(changes, definitions).expect("nothing is put aside").map(|(projection, _)| projection)
+        devices
+            .what_if(changes, definitions, THREADS)
+            .expect("nothing is put aside")
+            .map(|(projection, _)| projection)
     };
     let faster = |factor| DeviceChange::Faster { name: "solve".to_owned(), factor };
     // 60 kernels of 20 ticks, one after the other.
@@ -535,7 +542,10 @@ fn a_what_if_in_parts_is_nearly_that_of_the_run() {
             let of = Accelerators::new(definitions).with_steps(&asked, definitions).expect("there is a main");
             let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes).of_steps(of));
             let changes = [DeviceChange::NoLaunchCost];
-            devices.what_if(&changes, definitions).expect("it can be read").expect("it can be replayed")
+            devices
+                .what_if(&changes, definitions, THREADS)
+                .expect("it can be read")
+                .expect("it can be replayed")
         };
         let (of_run, notice) = project(u64::MAX);
         assert!(notice.is_none());
@@ -558,7 +568,7 @@ fn a_projected_step_is_what_devices_can_follow() {
     let asked = StepsAsked { marks: Some("step"), ..StepsAsked::default() };
     let of = Accelerators::new(definitions).with_steps(&asked, definitions).expect("there are steps");
     let devices = run(&trace, ReportedDevices::new(definitions, u64::MAX).of_steps(of));
-    let found = devices.what_if(&[DeviceChange::NoLaunchCost], definitions).expect("it can be read");
+    let found = devices.what_if(&[DeviceChange::NoLaunchCost], definitions, THREADS).expect("it can be read");
     assert_eq!(found.expect("it can be replayed").0.step, Some((30.0, 30.0)));
 }
 
@@ -582,7 +592,7 @@ fn a_report_of_processes_one_by_one_is_that_of_all() {
         let at_once = output(&simulated.trace);
         let devices = run(&simulated.trace, ReportedDevices::new(definitions, u64::MAX));
         assert_eq!(devices.summary(), at_once.summary(definitions), "seed {seed}");
-        let (losses, notice) = devices.losses(definitions).unwrap();
+        let (losses, notice) = devices.losses(definitions, THREADS).unwrap();
         let (list, expected) = (losses.map(|it| it.list), at_once.losses(definitions).map(|it| it.list));
         n_losses += list.as_ref().map_or(0, Vec::len);
         assert_eq!(format!("{list:?}"), format!("{expected:?}"), "seed {seed}");
@@ -598,8 +608,12 @@ fn losses_of_parts_add_up_nearly_to_those_of_the_run() {
         let definitions = simulated.trace.definitions();
         let of_run = output(&simulated.trace).losses(definitions).expect("it can be replayed");
         let max_bytes = 60 * 384 * planted.faulty.len() as u64;
-        let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes));
-        let (found, notice) = devices.losses(definitions).unwrap();
+        let of_threads = |n_threads| {
+            let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes));
+            devices.losses(definitions, n_threads).unwrap()
+        };
+        let (found, notice) = of_threads(THREADS);
+        assert_eq!(format!("{found:?}"), format!("{:?}", of_threads(NonZeroUsize::MIN).0));
         let notice = notice.expect("there is too little memory for all at once");
         assert!(notice.message.contains(" parts"), "{}", notice.message);
         let (first, expected) = (&found.expect("parts can be replayed").list[0], &of_run.list[0]);
@@ -623,7 +637,7 @@ fn losses_by_samples(processes: &[SimulatedProcess], period: u64) -> (u64, Vec<(
     let of_run = output(&sampled).losses(definitions).expect("samples show what hosts do");
     let devices = run(&sampled, ReportedDevices::new(definitions, u64::MAX));
     assert!(devices.tells_of_hosts());
-    let (reported, notice) = devices.losses(definitions).expect("nothing is put aside");
+    let (reported, notice) = devices.losses(definitions, THREADS).expect("nothing is put aside");
     assert!(notice.is_none());
     let list = of_run.list;
     assert_eq!(format!("{:?}", reported.map(|it| it.list)), format!("{:?}", Some(&list)));

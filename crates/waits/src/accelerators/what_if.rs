@@ -152,7 +152,7 @@ pub(super) struct WhatIf<'c> {
     changes: &'c [DeviceChange],
     /// Of each change, how much it changes.
     n_changed: Vec<u64>,
-    /// Names of operations that no change has, as long as one has found none.
+    /// Names of operations, of parts in which a name of a change has none.
     known: BTreeSet<Arc<str>>,
     run_end: u64,
     /// By how much the parts so far are shorter, in ticks.
@@ -181,47 +181,23 @@ impl<'c> WhatIf<'c> {
         }
     }
 
-    /// Adds the next part, with its collectives; steps are those of the run.
-    pub fn add(
-        &mut self,
-        output: &mut AcceleratorsOutput,
-        (collectives, steps): (&[Vec<DeviceMember>], &StepCalls),
-        definitions: &Definitions,
-    ) {
+    /// Adds the next part; none if it cannot be replayed.
+    pub fn add(&mut self, of_part: Option<ChangedPart>) {
         self.n_parts += 1;
-        let Some(replay) = output.replay_with(collectives, definitions) else {
+        let Some(of_part) = of_part else {
             self.n_failed += 1;
             return;
         };
-        self.has_operations |= !replay.operations.is_empty();
-        let mut lengths = replay.lengths.clone();
-        for (change, n_changed) in self.changes.iter().zip(&mut self.n_changed) {
-            *n_changed += match change {
-                DeviceChange::Faster { name, factor } => {
-                    let n = output.make_faster(&replay, &mut lengths, (name, *factor), definitions);
-                    if *n_changed == 0 && n == 0 {
-                        self.known.extend(output.names_of(&replay, definitions));
-                    }
-                    n
-                }
-                DeviceChange::FusedLaunches => output.fuse(&replay, &mut lengths),
-                DeviceChange::NoLaunchCost => launch_at_once(&replay, &mut lengths),
-            };
+        self.n_changed.iter_mut().zip(of_part.n_changed).for_each(|(all, n)| *all += n);
+        self.known.extend(of_part.known);
+        self.has_operations |= of_part.has_operations;
+        for (step, (recorded, changed)) in of_part.steps {
+            let changed = changed - self.gain;
+            let first = self.steps.entry(step).or_insert((recorded, changed));
+            *first = (first.0.min(recorded), first.1.min(changed));
         }
-        let (before, after) = (replay.run(&replay.lengths), replay.run(&lengths));
-        if !steps.is_empty() {
-            let processes = output.processes(definitions);
-            output.steps = OperationSteps::new(steps, &processes, &output.apis, definitions);
-            for (number, it) in replay.operations.iter().enumerate() {
-                let Some(step) = output.steps.of(it.place.0, it.place.1) else { continue };
-                let (recorded, changed) =
-                    (before.start[number] as i64, after.start[number] as i64 - self.gain);
-                let first = self.steps.entry(step).or_insert((recorded, changed));
-                *first = (first.0.min(recorded), first.1.min(changed));
-            }
-        }
-        self.run_end = self.run_end.max(before.run_end);
-        self.gain += before.run_end as i64 - after.run_end as i64;
+        self.run_end = self.run_end.max(of_part.run_end);
+        self.gain += of_part.gain;
     }
 
     /// How long the run takes.
@@ -253,7 +229,60 @@ impl<'c> WhatIf<'c> {
     }
 }
 
+/// A part of a run with changes: as in [`WhatIf`], of the part alone.
+#[derive(Debug)]
+pub(super) struct ChangedPart {
+    n_changed: Vec<u64>,
+    known: BTreeSet<Arc<str>>,
+    has_operations: bool,
+    run_end: u64,
+    gain: i64,
+    steps: BTreeMap<u64, (i64, i64)>,
+}
+
 impl AcceleratorsOutput {
+    /// These records with changes, and with their collectives; none if they cannot be replayed. Steps are those of the run.
+    pub(super) fn changed(
+        mut self,
+        changes: &[DeviceChange],
+        (collectives, steps): (&[Vec<DeviceMember>], &StepCalls),
+        definitions: &Definitions,
+    ) -> Option<ChangedPart> {
+        let replay = self.replay_with(collectives, definitions)?;
+        let mut lengths = replay.lengths.clone();
+        let change = |change: &DeviceChange| match change {
+            DeviceChange::Faster { name, factor } => {
+                self.make_faster(&replay, &mut lengths, (name, *factor), definitions)
+            }
+            DeviceChange::FusedLaunches => self.fuse(&replay, &mut lengths),
+            DeviceChange::NoLaunchCost => launch_at_once(&replay, &mut lengths),
+        };
+        let n_changed: Vec<u64> = changes.iter().map(change).collect();
+        let has_unknown =
+            changes.iter().zip(&n_changed).any(|it| matches!(it, (DeviceChange::Faster { .. }, 0)));
+        let known = if has_unknown { self.names_of(&replay, definitions) } else { BTreeSet::new() };
+        let (before, after) = (replay.run(&replay.lengths), replay.run(&lengths));
+        let mut firsts: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+        if !steps.is_empty() {
+            let processes = self.processes(definitions);
+            self.steps = OperationSteps::new(steps, &processes, &self.apis, definitions);
+            for (number, it) in replay.operations.iter().enumerate() {
+                let Some(step) = self.steps.of(it.place.0, it.place.1) else { continue };
+                let (recorded, changed) = (before.start[number] as i64, after.start[number] as i64);
+                let first = firsts.entry(step).or_insert((recorded, changed));
+                *first = (first.0.min(recorded), first.1.min(changed));
+            }
+        }
+        Some(ChangedPart {
+            n_changed,
+            known,
+            has_operations: !replay.operations.is_empty(),
+            run_end: before.run_end,
+            gain: before.run_end as i64 - after.run_end as i64,
+            steps: firsts,
+        })
+    }
+
     /// The names that an operation has: of its kernel, and of the operator and scope around its launch.
     fn names_of_operation(
         &self,
