@@ -10,12 +10,14 @@
 //! `efficiency`.
 
 mod rules;
+mod starts;
 #[cfg(test)]
 mod tests;
 
 use ouzel_model::{Definitions, Paradigm, Region, RegionRole};
 use regex_lite::Regex;
 use serde::{Deserialize, Serialize};
+use starts::Starts;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -126,17 +128,36 @@ impl std::error::Error for RuleError {}
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(try_from = "Vec<Rule>", into = "Vec<Rule>")]
 pub struct Semantics {
-    user: Vec<(Regex, Class)>,
+    user: Vec<CompiledRule>,
+}
+
+/// A rule, ready to be matched.
+#[derive(Debug, Clone)]
+struct CompiledRule {
+    regex: Regex,
+    starts: Starts,
+    class: Class,
+}
+
+impl CompiledRule {
+    fn new(pattern: &str, class: Class) -> Result<Self, regex_lite::Error> {
+        let regex = Regex::new(&format!("^(?:{pattern})$"))?;
+        Ok(CompiledRule { regex, starts: Starts::of(pattern), class })
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        // Programs have names by the ten thousand, most of them of their own.
+        self.starts.may_begin(name) && self.regex.is_match(name)
+    }
 }
 
 /// The class if neither the record nor the name tells anything: the program's own work.
 const USER_CODE: Class = Class { category: Category::Computation, family: Family::User };
 
 /// The built-in rules, compiled once.
-static BUILT_IN: LazyLock<Vec<(Regex, Class)>> = LazyLock::new(|| {
+static BUILT_IN: LazyLock<Vec<CompiledRule>> = LazyLock::new(|| {
     let compile = |&(family, category, pieces): &(Family, Category, &[&str])| {
-        let regex = whole_name(&pieces.concat()).expect("built-in patterns are tested");
-        (regex, Class { category, family })
+        CompiledRule::new(&pieces.concat(), Class { category, family }).expect("built-in patterns are tested")
     };
     rules::RULES.iter().map(compile).collect()
 });
@@ -147,9 +168,12 @@ impl Semantics {
     /// # Errors
     /// Returns the first rule that is not a regular expression.
     pub fn with_user_rules(user_rules: &[Rule]) -> Result<Self, RuleError> {
-        let compile = |rule: &Rule| match whole_name(&rule.pattern) {
-            Ok(regex) => Ok((regex, rule.class)),
-            Err(error) => Err(RuleError { pattern: rule.pattern.clone(), reason: error.to_string() }),
+        let compile = |rule: &Rule| {
+            let error = |error: regex_lite::Error| RuleError {
+                pattern: rule.pattern.clone(),
+                reason: error.to_string(),
+            };
+            CompiledRule::new(&rule.pattern, rule.class).map_err(error)
         };
         Ok(Semantics { user: user_rules.iter().map(compile).collect::<Result<_, _>>()? })
     }
@@ -223,16 +247,12 @@ impl From<Semantics> for Vec<Rule> {
             let whole = regex.as_str();
             whole.strip_prefix("^(?:").and_then(|rest| rest.strip_suffix(")$")).unwrap_or(whole).to_owned()
         };
-        semantics.user.iter().map(|(regex, class)| Rule { pattern: pattern(regex), class: *class }).collect()
+        semantics.user.iter().map(|it| Rule { pattern: pattern(&it.regex), class: it.class }).collect()
     }
 }
 
-fn whole_name(pattern: &str) -> Result<Regex, regex_lite::Error> {
-    Regex::new(&format!("^(?:{pattern})$"))
-}
-
-fn first_match(rules: &[(Regex, Class)], name: &str) -> Option<Class> {
-    rules.iter().find(|(regex, _)| regex.is_match(name)).map(|&(_, class)| class)
+fn first_match(rules: &[CompiledRule], name: &str) -> Option<Class> {
+    rules.iter().find(|rule| rule.matches(name)).map(|rule| rule.class)
 }
 
 /// The name without the place that tracers append (`@12`, `@file.c:12`) and without empty parentheses.

@@ -164,3 +164,59 @@ fn agreed_rules_are_ours() {
     };
     assert_eq!(but_shmem(&ours[..agreed.len()]), but_shmem(&agreed));
 }
+
+#[test]
+fn names_that_begin_otherwise_match_no_built_in_rule() {
+    let names = [
+        "MPI_Barrier",
+        "PMPI_Recv",
+        "mpi_send_",
+        "GOMP_barrier",
+        "__kmpc_barrier",
+        "kmp_barrier",
+        "omp_set_lock",
+        "!$omp barrier",
+        "<omp idle>",
+        "shmem_quiet",
+        "pshmem_wait",
+        "ncclAllReduce",
+        "rcclSend",
+        "cudaFree",
+        "hipMemcpy",
+        "cuMemAlloc",
+        "pthread_join",
+        "std::barrier",
+        "sem_wait",
+        "futex",
+        "__lll_lock_wait",
+        "sleep",
+        "__libc_read",
+        "read",
+        "fwrite",
+        "aio_error",
+        "epoll_wait",
+        "x [pipe]",
+        "Idle",
+        "(idle)",
+        "[not running]",
+        "nccl:all_reduce",
+        "gloo:send",
+        "OpenMP barrier",
+        "OpenMP Ordered",
+        "recvmsg",
+        "usleep",
+        "_",
+    ];
+    let mut n_matches = 0;
+    for rule in BUILT_IN.iter() {
+        assert_ne!(rule.starts, Starts::of(".*"), "{:?} is not understood", rule.regex);
+        for name in names {
+            for first in b' '..=b'~' {
+                let name = [&char::from(first).to_string(), &name[1..]].concat();
+                assert_eq!(rule.matches(&name), rule.regex.is_match(&name), "{name} and {:?}", rule.regex);
+                n_matches += usize::from(rule.matches(&name));
+            }
+        }
+    }
+    assert!(names.len() < n_matches);
+}
