@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::sampled_calls::{Frames, SampledCalls};
 use crate::verdicts::{CallVerdicts, PathVerdicts, Survey, Verdicts};
 use ouzel_files::memory::{LimitReached, Watch};
+use ouzel_model::units::count;
 use ouzel_model::{
     Borders, CallPathTree, CallTest, ChunkBuffer, Content, Contents, Definitions, EventKind, Filter, Level,
     LocationId, LocationKind, LocationTests, MessageEnd, Needs, Notice, NoticeCode, ReadError, ReadPlan,
@@ -639,8 +640,9 @@ fn damage(cx: &LocationCx<'_>, error: &ReadError, n_events: u64) -> Notice {
     let LocationCx { location, definitions, .. } = *cx;
     let name = &definitions.location(location).name;
     let message = format!(
-        "events of location {name:?} cannot be read further ({}); the {n_events} events before that were kept",
-        error.reason
+        "events of location {name:?} cannot be read further ({}); the {} events before that were kept",
+        error.reason,
+        count(n_events)
     );
     Notice::new(Level::High, NoticeCode::DamagedEvents, message)
         .in_file(error.file.clone())

@@ -6,6 +6,7 @@ use ouzel_analyses::semantics::Semantics;
 use ouzel_context_tree::{ContextTreesOutput, LoopSummary, TreeGroup};
 use ouzel_diagnose::iterations;
 use ouzel_files::memory;
+use ouzel_model::units::count;
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, Ticks, TimeRange};
 use ouzel_waits::accelerators::{
     Accelerators, DeviceChange, DeviceProjection, FoundSteps, GapPieces, IdleCause, IdleGap, Kernels,
@@ -142,9 +143,10 @@ struct IterationSteps {
 impl IterationSteps {
     fn notice(&self) -> Notice {
         let IterationSteps { name, n_iterations, per_step, n_alike, .. } = self;
-        let mut message = format!("nothing marks steps: they are the {n_iterations} iterations of {name}");
+        let mut message =
+            format!("nothing marks steps: they are the {} iterations of {name}", count(*n_iterations));
         if 1 < *per_step {
-            message += &format!(", {per_step} in each step");
+            message += &format!(", {} in each step", count(*per_step));
         }
         if 0 < *n_alike {
             message += &format!("; {n_alike} threads have the times of a thread whose calls are like theirs");

@@ -9,6 +9,7 @@ use super::state::{Aligned, CellState, PhasesPartial, Spread};
 use super::stretches;
 use crate::peers::{PeerGroups, PeerKind};
 use ouzel_engine::FinishCx;
+use ouzel_model::units::count;
 use ouzel_model::{
     CallPathId, CallPathTree, Clock, Level, LocationId, Notice, NoticeCode, RegionId, Ticks, TimeRange, units,
 };
@@ -495,13 +496,14 @@ impl PhaseGroup {
                 Misalignment::DifferentCounts { fewest, most } => format!(
                     "{:?} synchronises {} times and {:?} {} times",
                     name(fewest.1),
-                    fewest.0,
+                    count(fewest.0),
                     name(most.1),
-                    most.0
+                    count(most.0)
                 ),
             };
             let message = format!(
-                "the {members} have {n_anchors} synchronisations in common ({why}); the rest is one phase"
+                "the {members} have {} synchronisations in common ({why}); the rest is one phase",
+                count(n_anchors)
             );
             cx.notices.push(Notice::new(level, NoticeCode::UnalignedSynchronisations, message));
         }

@@ -16,6 +16,7 @@ use ouzel_analyses::peers::PeerKind;
 use ouzel_analyses::phases::epochs::Epoch;
 use ouzel_analyses::phases::{AlignedBy, Alignment, AnchorRole, PhaseGroup};
 use ouzel_analyses::semantics::{Category, Class, Family};
+use ouzel_model::units::count;
 use ouzel_model::units::counted;
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, LocationId, LocationKind, NOT_RUNNING, RegionId, SLEEPING, Ticks,
@@ -368,9 +369,9 @@ impl<'a> Context<'a> {
         }
         if let Alignment::UpTo { n_anchors, .. } = self.group.alignment {
             let reason = format!(
-                "the {} agree only on the first {n_anchors} synchronisations; everything after these counts as one \
-                 phase",
-                self.peers_in_words().1
+                "the {} agree only on the first {} synchronisations; everything after these counts as one phase",
+                self.peers_in_words().1,
+                count(n_anchors)
             );
             return (Confidence::Possible, reason);
         }

@@ -539,8 +539,10 @@ fn small(
         kind: FindingKind::SmallMessages,
         title: format!("Many small messages in {place}"),
         sentence: format!(
-            "{n_messages} messages of {mean_bytes} bytes on average are sent in {place}, about {per_time:.0} to the \
-             same partner before anything is received."
+            "{} messages of {} bytes on average are sent in {place}, about {per_time:.0} to the same partner before \
+             anything is received.",
+            count(n_messages),
+            count(mean_bytes)
         ),
         saving: Saving::new("Combining these into one would save"),
         remedy,

@@ -7,6 +7,7 @@ use super::collect::{Collector, GroupDraft, TrackDraft, TrackKind};
 use super::draft::TraceDraft;
 use super::drivers::Driven;
 use super::layout::{Laid, Lane, lay_out};
+use ouzel_model::units::count;
 use ouzel_model::{
     Level, Location, LocationGroup, LocationGroupId, LocationGroupKind, LocationId, LocationKind, NoticeCode,
     WorldRank,
@@ -150,11 +151,11 @@ fn say(collector: &mut Collector, name: &str, laid: &Laid) {
         (0..n.min(1)).for_each(|_| collector.note(level, code, what.clone()));
     };
     let Laid { lanes, n_unmatched, n_cut, n_lost_flows } = laid;
-    let what = format!("{name:?}: {n_unmatched} ends (phase E) had no begin and were dropped");
+    let what = format!("{name:?}: {} ends (phase E) had no begin and were dropped", count(*n_unmatched));
     note(*n_unmatched, Level::Medium, NoticeCode::UnmatchedLeaves, what);
-    let what = format!("{name:?}: too many calls overlap; {n_cut} were cut short");
+    let what = format!("{name:?}: too many calls overlap; {} were cut short", count(*n_cut));
     note(*n_cut, Level::High, NoticeCode::TruncatedCalls, what);
-    let what = format!("{name:?}: {n_lost_flows} flow ends lie in no call");
+    let what = format!("{name:?}: {} flow ends lie in no call", count(*n_lost_flows));
     note(*n_lost_flows, Level::Low, NoticeCode::NotRepresented, what);
     let n_more = lanes.len() as u64 - 1;
     let what =

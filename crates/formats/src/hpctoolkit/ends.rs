@@ -15,6 +15,7 @@
 use super::contexts::NOTHING;
 use super::source::LineFile;
 use ouzel_hpcdb::{Line, TraceSample};
+use ouzel_model::units::count;
 use ouzel_model::{Definitions, Level, LocationId, LocationKind, Notice, NoticeCode};
 
 /// Parts of the run that are a short time.
@@ -84,7 +85,7 @@ pub(super) fn notices(
             continue;
         }
         if 0 < file.line.n_unwritten {
-            let n = file.line.n_unwritten;
+            let n = count(file.line.n_unwritten);
             let message =
                 format!("the trace was cut: its last {n} samples are zeros, they were never written");
             say(Level::High, NoticeCode::DamagedEvents, message);

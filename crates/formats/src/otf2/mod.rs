@@ -27,6 +27,7 @@ mod threads;
 
 use crate::reader::{Format, Opened, Reader};
 use ouzel_files::{Candidate, Inputs};
+use ouzel_model::units::count;
 use ouzel_model::{
     ChunkBuffer, ChunkReader, Content, Definitions, EventKind, LocationId, Marker, Needs, Notice, Provenance,
     ReadError, ReadPlan, TraceSource,
@@ -210,7 +211,7 @@ impl TraceSource for Otf2Source {
                 return match defined.declared_events {
                     None | Some(0) => Ok(Box::new(Empty { notices })),
                     Some(n) => Err(ReadError {
-                        reason: format!("the event file is missing; {n} events are declared"),
+                        reason: format!("the event file is missing; {} events are declared", count(n)),
                         ..read_error(&error)
                     }),
                 };

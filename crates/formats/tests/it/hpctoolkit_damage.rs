@@ -2,6 +2,7 @@
 //! read before the damage stays, the rest is reported, and nothing hangs.
 
 use ouzel_formats::{Candidate, Opened, Reader};
+use ouzel_model::units::count;
 use ouzel_model::{
     ChunkBuffer, ContextId, Filter, Level, MetricId, MetricValueType, Needs, Notice, ProfileSource,
     ReadError, ReadPlan, SeverityRow, TraceSource,
@@ -346,7 +347,7 @@ fn samples_that_were_never_written_are_lost_and_not_read() {
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len((12 << 32) + 32).unwrap();
         let found = read(&folder);
         assert_eq!(found.n_samples as u64, 50 + n_samples, "{found:?}");
-        let n_unwritten = (1 << 32) - n_samples;
+        let n_unwritten = count((1 << 32) - n_samples);
         let is_said = |notice: &Notice| {
             notice.level == Level::High && notice.message.contains(&format!("last {n_unwritten} samples"))
         };

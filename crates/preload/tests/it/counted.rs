@@ -176,7 +176,7 @@ fn short_calls_are_read_within_limits_and_said() {
     assert!(output.status.success(), "{output:?}");
     let finished = shop.finish("run");
     let said = said(&finished.archives[0]);
-    assert!(said.contains(" of 300001 calls, as they came too fast"), "{said}");
+    assert!(said.contains(" of 300,001 calls, as they came too fast"), "{said}");
     let counted = Counted::read(&shop.path("run"));
     let n = counted.values[0]["task-clock"].len();
     assert!((2 * 256..300_000).contains(&n), "{n}");

@@ -8,6 +8,7 @@ use super::{Death, Deaths};
 use crate::counters;
 use crate::io::is_of_others;
 use crate::journal::Entry;
+use ouzel_model::units::count;
 use ouzel_otf2::remark::Remark;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -182,9 +183,10 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
         });
         let Some((n_due, n_incomplete, n_lost, processor_ns)) = totals else { continue };
         if 0 < n_lost {
-            notices.push(loss(format!("{n_lost} samples of {name} are lost: too many call paths")));
+            notices.push(loss(format!("{} samples of {name} are lost: too many call paths", count(n_lost))));
         }
         if n_due < 20 * n_incomplete {
+            let [n_incomplete, n_due] = [n_incomplete, n_due].map(count);
             let message =
                 format!("the call paths of {n_incomplete} of {n_due} samples of {name} are incomplete");
             notices.push(note(message));
@@ -233,17 +235,22 @@ pub(super) fn of_counters(pieces: &[Piece]) -> Vec<Remark> {
     let mut notices: Vec<Remark> = messages.into_iter().map(note).collect();
     if n_read < n_calls {
         notices.push(note(format!(
-            "counters were read at {n_read} of {n_calls} calls, as they came too fast: what the others gained is with \
-             their callers"
+            "counters were read at {} of {} calls, as they came too fast: what the others gained is with their callers",
+            count(n_read),
+            count(n_calls)
         )));
     }
     if 0 < n_estimated {
         notices.push(note(format!(
-            "{n_estimated} values of counters are estimates, as the processor counted them by turns"
+            "{} values of counters are estimates, as the processor counted them by turns",
+            count(n_estimated)
         )));
     }
     if 0 < n_uncounted {
-        notices.push(note(format!("{n_uncounted} threads were not counted: no more files could be opened")));
+        notices.push(note(format!(
+            "{} threads were not counted: no more files could be opened",
+            count(n_uncounted)
+        )));
     }
     notices
 }

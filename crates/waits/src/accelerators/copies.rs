@@ -7,6 +7,7 @@ use super::AcceleratorsOutput;
 use super::names::direction;
 use crate::devices::records::OperationValue;
 use ouzel_analyses::breakdown::Intervals;
+use ouzel_model::units::count;
 use ouzel_model::{Definitions, Level, LocationId, Notice, NoticeCode, RegionId};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -217,7 +218,9 @@ pub(super) fn without_size(
             "the trace does not record how much is copied: bytes and rates of copies are unknown".to_owned()
         }
         left => format!(
-            "the trace does not record the size of {left} of {n} copies: bytes and rates are those of the others"
+            "the trace does not record the size of {} of {} copies: bytes and rates are those of the others",
+            count(left),
+            count(n)
         ),
     };
     Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))

@@ -28,6 +28,7 @@ use crate::devices::streams::DeviceProcess;
 use crate::devices::{DeviceWaits, host};
 use ouzel_analyses::critical_path::{DeviceWaitKind, WaitOfDevices, WaitsOfDevices};
 use ouzel_engine::{AnalysisError, FinishCx, Question, SelectionCx};
+use ouzel_model::units::count;
 use ouzel_model::{
     CallPathTree, Definitions, Level, LocationGroupId, LocationId, Notice, NoticeCode, Remap, Ticks,
     WorldRank,
@@ -184,8 +185,10 @@ fn without_launch(n_without: u64, n: u64) -> Option<Notice> {
         0 => return None,
         _ if n_without == n => NO_LAUNCHES.to_owned(),
         _ => format!(
-            "no launch is recorded for {n_without} of {n} operations of accelerators: the path goes from them to the \
-             operation before, and not to the host"
+            "no launch is recorded for {} of {} operations of accelerators: the path goes from them to the operation \
+             before, and not to the host",
+            count(n_without),
+            count(n)
         ),
     };
     Some(Notice::new(Level::Low, NoticeCode::NotAvailable, what))

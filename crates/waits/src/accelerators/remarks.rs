@@ -2,6 +2,7 @@
 
 use crate::devices::calls::DeviceApi;
 use crate::devices::streams::{DeviceProcess, Linking, Stream};
+use ouzel_model::units::count;
 use ouzel_model::{Definitions, Level, LocationGroupId, Notice, NoticeCode};
 
 /// What has to be said beside answers: who shares a device, and that of so many copies it is not known which call
@@ -10,8 +11,9 @@ pub(super) fn remarks(n_unknown_copies: u64, definitions: &Definitions) -> Vec<N
     let mut remarks = shared_devices(definitions);
     if 0 < n_unknown_copies {
         let message = format!(
-            "which call started {n_unknown_copies} copies is not recorded, and does not follow from their order: whether the \
-             host waits for them at once is not known"
+            "which call started {} copies is not recorded, and does not follow from their order: whether the host waits for \
+             them at once is not known",
+            count(n_unknown_copies)
         );
         remarks.push(Notice::new(Level::Low, NoticeCode::NotAvailable, message));
     }

@@ -32,6 +32,7 @@ use crate::devices::{DeviceWaits, is_stream};
 use ouzel_engine::{AnalysisError, FinishCx, Question, Selected, SelectionCx};
 #[cfg(test)]
 use ouzel_model::TimeRange;
+use ouzel_model::units::count;
 use ouzel_model::{
     CallPathId, CallPathTree, Definitions, Level, LocationId, Notice, NoticeCode, Remap, Ticks,
 };
@@ -342,8 +343,9 @@ fn cannot_be_read(error: &std::io::Error) -> AnalysisError {
 fn in_parts(n_records: usize, n_parts: usize, n_failed: usize) -> Option<Notice> {
     let n_replayed = n_parts - n_failed;
     let message = format!(
-        "the {n_records} calls and operations of accelerators are replayed in {n_parts} parts, each of all ranks: a gain is \
-         the sum over {n_replayed} of them, without what reaches from one into the next"
+        "the {} calls and operations of accelerators are replayed in {n_parts} parts, each of all ranks: a gain is the sum \
+         over {n_replayed} of them, without what reaches from one into the next",
+        count(n_records as u64)
     );
     (1 < n_parts).then(|| Notice::new(Level::Low, NoticeCode::NotAvailable, message))
 }

@@ -6,6 +6,7 @@ use super::PrintOptions;
 use super::layout::{PrintLine, PrintPlace, RecordHead, Section, Time, Widths};
 use super::names::PrintNames;
 use crate::otf2::{Otf2Source, notices, refs::GlobalRefs};
+use ouzel_model::units::count;
 use ouzel_model::{Clock, Level, LocationId, Notice, NoticeCode, Ticks};
 use ouzel_otf2::read::{EventReader, EventRecord, EventSource};
 use ouzel_otf2::records::{Event, FieldValue, RefKind};
@@ -211,7 +212,7 @@ impl OpenRegions {
 }
 
 fn damaged(error: ReadError, n_kept: u64, location: LocationId) -> Notice {
-    let message = format!("{}; the {n_kept} events before that are printed", error.kind);
+    let message = format!("{}; the {} events before that are printed", error.kind, count(n_kept));
     Notice::new(Level::High, NoticeCode::DamagedEvents, message)
         .in_file(error.file)
         .at(error.offset)
