@@ -35,7 +35,7 @@ const END_WITHIN: usize = 1 << 16;
 
 impl Default for Ahead {
     fn default() -> Self {
-        Ahead { n_threads: threads::most().min(MAX_THREADS), piece_bytes: 1 << 16 }
+        Ahead::by(threads::most())
     }
 }
 
@@ -48,6 +48,11 @@ pub(super) struct Done {
 }
 
 impl Ahead {
+    /// By so many threads, if they are not more than are of use.
+    pub fn by(n_threads: usize) -> Self {
+        Ahead { n_threads: n_threads.min(MAX_THREADS), piece_bytes: 1 << 16 }
+    }
+
     /// Bytes of a stretch; 0 if one thread reads alone.
     pub fn n_bytes(self) -> usize {
         if self.n_threads < 2 { 0 } else { self.n_threads * PIECES * self.piece_bytes }
@@ -289,6 +294,7 @@ mod tests {
     fn with_one_thread_nothing_is_read_ahead() {
         threads::set_most(std::num::NonZeroUsize::MIN);
         assert_eq!(Ahead::default().n_bytes(), 0);
+        assert_eq!(Ahead::by(64).n_threads, MAX_THREADS);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<TraceDraft, ReadError> {
 /// The same by so many threads.
 pub(super) fn read_by(n_threads: usize, paths: &[PathBuf]) -> Result<TraceDraft, ReadError> {
     let n_at_once = n_threads.min(paths.len()).max(1);
-    let ahead = Ahead { n_threads: n_threads / n_at_once, ..Ahead::default() };
+    let ahead = Ahead::by(n_threads / n_at_once);
     let scratch = Arc::new(Scratch::default());
     let read_one = |nth: usize| {
         let store = Store::of_many(n_at_once, scratch.clone());

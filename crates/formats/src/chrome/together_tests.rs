@@ -100,6 +100,24 @@ fn a_group_is_that_of_its_file_where_others_have_its_name() {
 }
 
 #[test]
+fn calls_that_overlap_are_said_of_their_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |(rank, second_at): (u32, u32)| {
+        let path = folder.path().join(format!("rank-{rank}.json"));
+        let call = |at: u32| {
+            format!("{{\"ph\": \"X\", \"name\": \"f\", \"pid\": 1, \"tid\": 1, \"ts\": {at}, \"dur\": 5}}")
+        };
+        std::fs::write(&path, format!("[{}, {}]", call(0), call(second_at))).unwrap();
+        path
+    };
+    let source = ChromeSource::open(&[(0, 3), (1, 8)].map(write)).unwrap();
+    let overlaps: Vec<_> =
+        source.notices().iter().filter(|it| it.code == NoticeCode::TruncatedCalls).collect();
+    assert_eq!(overlaps.len(), 1, "{overlaps:?}");
+    assert!(overlaps[0].file.as_deref().is_some_and(|file| file.ends_with("rank-0.json")), "{overlaps:?}");
+}
+
+#[test]
 fn the_first_file_that_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = write_ranks(folder.path());
