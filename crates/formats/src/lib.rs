@@ -26,6 +26,7 @@ pub mod projections;
 mod reader;
 mod readers;
 pub mod rocpd;
+mod siblings;
 mod unknown;
 
 pub use detect::{Found, inputs, open, open_profile};

@@ -51,6 +51,7 @@ mod window;
 pub mod write;
 
 use crate::reader::{Format, OpenError, Opened, Reader};
+use crate::siblings;
 use ahead::Ahead;
 use define::has_kind;
 use draft::{FileRecords, TraceDraft};
@@ -117,7 +118,9 @@ fn open(candidate: &Candidate) -> Result<Opened, OpenError> {
         return Err(OpenError::Ambiguous { path: path.to_owned(), candidates });
     }
     let files: Vec<PathBuf> = found.into_iter().map(|(file, _)| file).collect();
-    Ok(Opened::trace(ChromeSource::open(&files)?))
+    let mut source = ChromeSource::open(&files)?;
+    source.notices.extend(siblings::left_out(candidate, &files));
+    Ok(Opened::trace(source))
 }
 
 /// An opened trace of one file, or of one for each rank.

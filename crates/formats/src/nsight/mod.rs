@@ -32,6 +32,7 @@ mod store;
 mod tests;
 
 use crate::reader::{Format, OpenError, Opened, Reader};
+use crate::siblings;
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{ChunkReader, Content, Definitions, LocationId, Notice, ReadError, ReadPlan, TraceSource};
 use reader::{NsightLocation, Shared};
@@ -121,7 +122,7 @@ pub(crate) trait ReportTables: Sized {
 #[derive(Debug)]
 pub struct NsightSource {
     definitions: Definitions,
-    notices: Vec<Notice>,
+    pub(crate) notices: Vec<Notice>,
     placed: Vec<PlacedRows>,
     store: Store,
     shared: Shared,
@@ -167,7 +168,10 @@ fn open_path(candidate: &Candidate) -> Result<Opened, OpenError> {
                       REPORT.sqlite REPORT.nsys-rep";
         return Err(OpenError::Refused { path: path.to_owned(), reason: reason.to_owned() });
     }
-    Ok(Opened::trace(NsightSource::open(path, &exports)?))
+    let mut source = NsightSource::open(path, &exports)?;
+    source.notices.extend(siblings::left_out(candidate, &exports));
+    source.notices.extend(reports::not_exported(candidate, &exports));
+    Ok(Opened::trace(source))
 }
 
 impl NsightSource {

@@ -7,8 +7,10 @@ use super::database::Database;
 use super::recognise_file;
 use super::scan::process_id;
 use super::schema::is_sqlite;
+use crate::siblings::Shapes;
 use ouzel_files::Candidate;
-use ouzel_model::ReadError;
+use ouzel_model::units::count;
+use ouzel_model::{Level, Notice, NoticeCode, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +47,26 @@ pub(crate) fn files_in(candidate: &Candidate) -> Vec<PathBuf> {
 pub(crate) fn is_unexported(candidate: &Candidate, path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["nsys-rep", "qdrep", "qdstrm"].contains(&extension) && path.is_file() && !is_sqlite(candidate, path)
+}
+
+/// A notice about reports that are named like those of `exports` and are not exported.
+pub(crate) fn not_exported(candidate: &Candidate, exports: &[PathBuf]) -> Option<Notice> {
+    if !candidate.is_dir() {
+        return None;
+    }
+    let shapes = Shapes::of(exports);
+    let mut reports = files_in(candidate);
+    reports.retain(|path| {
+        let export = path.with_extension("sqlite");
+        is_unexported(candidate, path) && !exports.contains(&export) && shapes.contains(&export)
+    });
+    let first = reports.first()?;
+    let message = match reports.len() {
+        1 => "this report is not exported and was left out".to_owned(),
+        n => format!("this report and {} more are not exported and were left out", count(n as u64 - 1)),
+    };
+    let notice = Notice::new(Level::High, NoticeCode::MissingEvents, message).times(reports.len() as u64);
+    Some(notice.in_file(first.display().to_string()))
 }
 
 /// What a report says of itself.

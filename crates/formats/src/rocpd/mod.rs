@@ -19,6 +19,7 @@ mod tests;
 use crate::nsight::schema;
 use crate::nsight::{NsightSource, Profiler};
 use crate::reader::{Format, OpenError, Opened, Reader};
+use crate::siblings;
 use ouzel_files::{Candidate, Inputs};
 use ouzel_model::{Content, ReadError};
 use std::path::{Path, PathBuf};
@@ -91,7 +92,10 @@ fn databases_in(candidate: &Candidate) -> Vec<PathBuf> {
 }
 
 fn open_path(candidate: &Candidate) -> Result<Opened, OpenError> {
-    Ok(Opened::trace(open(candidate.path(), &databases_in(candidate))?))
+    let databases = databases_in(candidate);
+    let mut source = open(candidate.path(), &databases)?;
+    source.notices.extend(siblings::left_out(candidate, &databases));
+    Ok(Opened::trace(source))
 }
 
 fn open(path: &Path, databases: &[PathBuf]) -> Result<NsightSource, ReadError> {

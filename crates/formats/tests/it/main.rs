@@ -8,4 +8,5 @@ mod hpctoolkit;
 mod hpctoolkit_damage;
 mod projections;
 mod read;
+mod siblings;
 mod table;
