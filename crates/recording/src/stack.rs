@@ -108,6 +108,59 @@ impl LastStack {
     }
 }
 
+/// Frames of the recorder that are kept of a call.
+const N_OWN_FRAMES: usize = 6;
+
+/// The recorder's own frames of a call, from where it asks to the function that the program has called.
+///
+/// Law: between its begin and its end, a function of the recorder does not move the stack pointer by anything but
+/// constants, so an address in it says how large its frame is: where the same addresses are found at the same distances,
+/// the frames are the same, and so is the distance of the program's.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OwnFrames {
+    instruction: u64,
+    n: usize,
+    /// Each return address, with its distance from the stack pointer.
+    frames: [(u64, u64); N_OWN_FRAMES],
+    /// The distance of the program's return address; 0 if it is not known.
+    outer: u64,
+}
+
+impl OwnFrames {
+    /// Those of a walk that begins at an instruction of the recorder.
+    pub fn at(instruction: u64) -> Self {
+        OwnFrames { instruction, ..OwnFrames::default() }
+    }
+
+    /// The next frame outwards is the recorder's, too.
+    pub fn push(&mut self, distance: u64, return_address: u64) {
+        if let Some(frame) = self.frames.get_mut(self.n) {
+            *frame = (distance, return_address);
+        }
+        self.n += 1;
+    }
+
+    /// The next frame outwards is the program's.
+    pub fn end(&mut self, distance: u64) {
+        self.outer = if self.n <= N_OWN_FRAMES { distance } else { 0 };
+    }
+
+    /// Where the return address into the program is, if the recorder's frames are these.
+    #[inline]
+    pub fn place(
+        &self,
+        instruction: u64,
+        stack_pointer: u64,
+        mut read: impl FnMut(u64) -> Option<u64>,
+    ) -> Option<u64> {
+        if self.instruction != instruction || self.outer == 0 {
+            return None;
+        }
+        let is_there = |&(distance, address): &(u64, u64)| read(stack_pointer + distance) == Some(address);
+        self.frames.get(..self.n)?.iter().all(is_there).then_some(stack_pointer + self.outer)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -161,6 +214,37 @@ mod tests {
         assert_eq!(sample(&mut last, &[(60, 5), (70, 4), (80, 9), (90, 1)], &mut paths), (4, 1));
         assert_eq!(paths.len(), 3 + 2 + 3);
         assert_eq!(sample(&mut last, &[(90, 1)], &mut paths), (1, 1));
+    }
+
+    #[test]
+    fn own_frames_are_found_again_and_no_others() {
+        let mut own = OwnFrames::at(7);
+        own.push(8, 71);
+        own.push(40, 72);
+        let mut memory = BTreeMap::from([(108, 71), (140, 72), (156, 3)]);
+        assert_eq!(
+            own.place(7, 100, |place| memory.get(&place).copied()),
+            None,
+            "it is not walked to its end"
+        );
+        own.end(56);
+        assert_eq!(own.place(7, 100, |place| memory.get(&place).copied()), Some(156));
+        assert_eq!(
+            own.place(8, 100, |place| memory.get(&place).copied()),
+            None,
+            "another place in the recorder"
+        );
+        assert_eq!(own.place(7, 101, |place| memory.get(&place).copied()), None);
+        memory.insert(140, 73);
+        assert_eq!(
+            own.place(7, 100, |place| memory.get(&place).copied()),
+            None,
+            "another function was called"
+        );
+        let mut deep = OwnFrames::at(7);
+        (1..=7).for_each(|i| deep.push(8 * i, i));
+        deep.end(64);
+        assert_eq!(deep.place(7, 0, |place| Some(place / 8)), None, "there is no room for so many");
     }
 
     #[test]

@@ -39,11 +39,13 @@ impl RecordBuffer {
     }
 
     /// What was put so far.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
     /// Number of bytes put so far.
+    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -54,6 +56,7 @@ impl RecordBuffer {
     }
 
     /// Forgets the bytes, keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
@@ -64,11 +67,13 @@ impl RecordBuffer {
     }
 
     /// Bytes as they are.
+    #[inline]
     pub fn put_bytes(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
     /// One raw byte.
+    #[inline]
     pub fn put_u8(&mut self, value: u8) {
         self.bytes.push(value);
     }
@@ -90,6 +95,7 @@ impl RecordBuffer {
     }
 
     /// A raw 64-bit number.
+    #[inline]
     pub fn put_u64_full(&mut self, value: u64) {
         self.put_bytes(&self.endian.u64_to(value));
     }
@@ -155,7 +161,9 @@ impl RecordBuffer {
             Endian::Little => digits[1..].copy_from_slice(&value.to_le_bytes()),
             Endian::Big => digits[1..=n].copy_from_slice(&value.to_be_bytes()[8 - n..]),
         }
-        self.put_bytes(&digits[..=n]);
+        // A length that is known copies in place.
+        self.put_bytes(&digits);
+        self.truncate(self.bytes.len() - (8 - n));
     }
 
     /// A text and its closing zero byte.
@@ -172,6 +180,7 @@ impl RecordBuffer {
     }
 
     /// Puts the id of a record and room for its length; fields follow, then [`RecordBuffer::end_record`].
+    #[inline]
     pub fn begin_record(&mut self, id: u8) -> OpenRecord {
         self.put_u8(id);
         self.put_u8(0);
@@ -179,17 +188,21 @@ impl RecordBuffer {
     }
 
     /// Fills in the length of a record: one byte below 255, nine above.
+    #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "an open record can be ended once")]
     pub fn end_record(&mut self, open: OpenRecord) {
         let OpenRecord { length_at } = open;
         let len = self.bytes.len() - length_at - 1;
         match u8::try_from(len) {
             Ok(short) if short != ALL_ONES => self.bytes[length_at] = short,
-            _ => {
-                self.bytes[length_at] = ALL_ONES;
-                let long = self.endian.u64_to(len as u64);
-                self.bytes.splice(length_at + 1..length_at + 1, long);
-            }
+            _ => self.put_long_length(length_at, len),
         }
+    }
+
+    #[cold]
+    fn put_long_length(&mut self, length_at: usize, len: usize) {
+        self.bytes[length_at] = ALL_ONES;
+        let long = self.endian.u64_to(len as u64);
+        self.bytes.splice(length_at + 1..length_at + 1, long);
     }
 }

@@ -19,7 +19,7 @@ use crate::process::{self, Process, sampling, thread};
 use ouzel_otf2::records::Event;
 use ouzel_otf2::records::enums::{IoOperationMode, IoSeekOption};
 use ouzel_otf2::records::event::{
-    Enter, IoDestroyHandle, IoOperationBegin, IoOperationCancelled, IoOperationComplete, IoSeek, Leave,
+    IoDestroyHandle, IoOperationBegin, IoOperationCancelled, IoOperationComplete, IoSeek,
 };
 use ouzel_recording::io::{FileKind, Interface, IoCall};
 use std::ffi::c_int;
@@ -86,12 +86,10 @@ impl RecordedCall {
         let region = process.function_region(number(process)?);
         let now_ns = clock::now_ns();
         if may_walk {
-            sampling::at_safe_call(process, now_ns);
+            sampling::at_safe_call(process, now_ns, region);
         }
-        let is_read = thread::count_begin(process, now_ns);
-        let recorded = RecordedCall { process, region, operation: None, is_read, _outermost: outermost };
-        recorded.write(now_ns, Enter { region }.into());
-        Some(recorded)
+        let is_read = thread::enter_call(process, now_ns, region);
+        Some(RecordedCall { process, region, operation: None, is_read, _outermost: outermost })
     }
 
     fn write(&self, time_ns: u64, event: Event<'_>) {
@@ -139,8 +137,7 @@ impl Drop for RecordedCall {
                 self.event(IoOperationCancelled { handle, matching_id }.into());
             }
             let now_ns = clock::now_ns();
-            thread::count_end(self.process, now_ns, self.is_read);
-            self.write(now_ns, Leave { region: self.region }.into());
+            thread::leave_call(self.process, now_ns, (self.region, self.is_read));
         });
     }
 }

@@ -14,7 +14,6 @@ use crate::process::{self, Process, sampling, thread};
 use arguments::{OwnStatuses, RawArguments};
 use library::MpiLibrary;
 use ouzel_otf2::records::Event;
-use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::Entry;
 use ouzel_recording::mpi::calls::{Begun, Call};
 use ouzel_recording::mpi::functions::{Effect, Function, functions};
@@ -96,18 +95,18 @@ fn record(
     let function = &functions()[number];
     let region = process.function_region(number);
     let begin_ns = clock::now_ns();
-    sampling::at_call(process, begin_ns);
-    let is_read = thread::count_begin(process, begin_ns);
-    thread::with(process, |stream| stream.write(begin_ns, &Enter { region }.into()));
+    sampling::at_call(process, begin_ns, region);
+    let is_read = thread::enter_call(process, begin_ns, region);
     let is_left_out = function.is_of_files() && !process::records_io();
     let is_plain = function.effect == Effect::Call || is_left_out;
     let library = if is_plain { None } else { library::get(process) };
     let mut statuses = OwnStatuses::default();
-    let begun = library.map(|library| {
+    let mut begun = Begun::default();
+    if let Some(library) = library {
         statuses.replace(function, arguments, language, library);
         let raw = RawArguments::new(function, arguments, language, library);
-        with_call(process, (function, &raw, library), begin_ns, look_before)
-    });
+        with_call(process, (function, &raw, library), begin_ns, |call| call.before(&mut begun));
+    }
     if matches!(function.effect, Effect::Abort) {
         process::end("MPI_Abort");
     }
@@ -116,34 +115,20 @@ fn record(
     if function.effect == Effect::Init {
         library::begin(process);
     }
-    if let (Some(library), Some(begun)) = (library, begun) {
+    if let Some(library) = library {
         let raw = RawArguments::new(function, arguments, language, library);
         let has_succeeded = has_succeeded(language, function, arguments, result);
-        finish(process, (function, &raw, library), end_ns, (&begun, has_succeeded));
+        with_call(process, (function, &raw, library), end_ns, |call| match has_succeeded {
+            true => call.after(&begun),
+            false => call.failed(&begun),
+        });
     }
-    thread::count_end(process, end_ns, is_read);
-    thread::with(process, |stream| stream.write(end_ns, &Leave { region }.into()));
+    thread::leave_call(process, end_ns, (region, is_read));
     if function.effect == Effect::Finalize {
         // Launchers end ranks that have got so far without asking them; nothing is lost then.
         process.entry(&Entry::End { time_ns: end_ns, how: "MPI_Finalize".to_owned() });
     }
     result
-}
-
-fn look_before(call: &mut ThisCall<'_>) -> Begun {
-    call.before()
-}
-
-fn finish(
-    process: &'static Process,
-    what: (&'static Function, &RawArguments<'_>, &'static MpiLibrary),
-    end_ns: u64,
-    (begun, has_succeeded): (&Begun, bool),
-) {
-    with_call(process, what, end_ns, |call| match has_succeeded {
-        true => call.after(begun),
-        false => call.failed(begun),
-    });
 }
 
 /// In C the result says it, in Fortran the last argument, which may be absent.

@@ -49,7 +49,7 @@ pub unsafe fn parallel(
     };
     let region = site.region(process, Construct::Parallel);
     let begin_ns = clock::now_ns();
-    sampling::at_call(process, begin_ns);
+    sampling::at_call(process, begin_ns, region);
     let n_requested = rest.first().map_or(0, |&n| n as u32);
     let fork = Fork {
         team: Team::fork(process, region, n_requested, begin_ns, Members::Kept),

@@ -45,6 +45,6 @@ pub fn totals() -> Option<Entry> {
     None
 }
 
-pub fn at_call(_: &'static Process, _: u64) {}
+pub fn at_call(_: &'static Process, _: u64, _: u32) {}
 
-pub fn at_safe_call(_: &'static Process, _: u64) {}
+pub fn at_safe_call(_: &'static Process, _: u64, _: u32) {}

@@ -9,6 +9,7 @@ use super::mapping::MappedFile;
 use super::{Process, generation, sampling};
 use crate::clock;
 use ouzel_otf2::records::Event;
+use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::slots::N_SLOTS;
 use ouzel_recording::window::WindowedStream;
 use std::cell::{Cell, RefCell};
@@ -62,32 +63,45 @@ impl Drop for Held {
 }
 
 /// Writes to the stream of this thread. None if it has none and cannot get one.
+#[inline]
 pub fn with<R>(
     process: &'static Process,
     write: impl FnOnce(&mut WindowedStream<MappedFile>) -> R,
 ) -> Option<R> {
-    if IS_ENDING.with(Cell::get) {
-        return None;
-    }
-    let using = HELD.try_with(|held| {
+    with_own(process, |held| held.stream.as_mut().map(write)).flatten()
+}
+
+/// What this thread has, which is made first if it has nothing.
+#[inline]
+fn with_own<R>(process: &'static Process, use_it: impl FnOnce(&mut Held) -> R) -> Option<R> {
+    let using = |held: &RefCell<Option<Box<Held>>>| {
         let mut held = held.try_borrow_mut().ok()?;
         let is_current = held.as_ref().is_some_and(|held| held.process.generation() == process.generation());
         if !is_current {
-            let stream = process.stream()?;
-            // The slot is asked for when the process ends.
-            let slot = stream.space().slot();
-            let counters = ThreadCounters::new(process, stream.space().counted);
-            let new = Held { process, stream: Some(stream), slot, counters, awaited: None };
-            let parents = held.replace(Box::new(new));
-            // What was held before a fork is the parent's, but for the files that were inherited.
-            if let Some(mut parents) = parents {
-                parents.counters.close();
-                mem::forget(parents);
-            }
+            make(process, &mut held)?;
         }
-        held.as_mut()?.stream.as_mut().map(write)
-    });
-    using.ok().flatten()
+        held.as_mut().map(|held| use_it(held))
+    };
+    HELD.try_with(using).ok().flatten()
+}
+
+#[cold]
+fn make(process: &'static Process, held: &mut Option<Box<Held>>) -> Option<()> {
+    if IS_ENDING.with(Cell::get) {
+        return None;
+    }
+    let stream = process.stream()?;
+    // The slot is asked for when the process ends.
+    let slot = stream.space().slot();
+    let counters = ThreadCounters::new(process, stream.space().counted);
+    let new = Held { process, stream: Some(stream), slot, counters, awaited: None };
+    let parents = held.replace(Box::new(new));
+    // What was held before a fork is the parent's, but for the files that were inherited.
+    if let Some(mut parents) = parents {
+        parents.counters.close();
+        mem::forget(parents);
+    }
+    Some(())
 }
 
 /// Whether this thread's stream is where the end of the process finds it.
@@ -173,6 +187,16 @@ impl Held {
         }
     }
 
+    /// Reads counters where something begins, if they may be read; whether they were.
+    fn count_begin(&mut self, time_ns: u64) -> bool {
+        let is_read = self.counters.may_read(time_ns);
+        if is_read {
+            self.count(time_ns);
+        }
+        self.note_memory(time_ns);
+        is_read
+    }
+
     fn count(&mut self, time_ns: u64) {
         if let Some(stream) = &mut self.stream {
             self.counters.write(stream, time_ns);
@@ -194,8 +218,7 @@ pub fn count(process: &'static Process, time_ns: u64) {
     if process.counts_nothing() {
         return;
     }
-    with(process, |_| ());
-    with_held(process, |held| {
+    with_own(process, |held| {
         held.count(time_ns);
         held.note_memory(time_ns);
     });
@@ -208,28 +231,28 @@ pub fn begin_counting(process: &'static Process, time_ns: u64) {
     }
 }
 
-/// A call begins: its counters are read if it may be. The answer is for [`count_end`].
-pub fn count_begin(process: &'static Process, time_ns: u64) -> bool {
-    if process.counts_nothing() {
-        return false;
-    }
-    with(process, |_| ());
-    let begin = |held: &mut Held| {
-        let is_read = held.counters.may_read(time_ns);
+/// A call of `region` begins: its counters are read if they may be. The answer is for [`leave_call`].
+pub fn enter_call(process: &'static Process, time_ns: u64, region: u32) -> bool {
+    let enter = |held: &mut Held| {
+        let is_read = !held.process.counts_nothing() && held.count_begin(time_ns);
+        if let Some(stream) = &mut held.stream {
+            stream.write(time_ns, &Enter { region }.into());
+        }
+        is_read
+    };
+    with_own(process, enter).unwrap_or(false)
+}
+
+/// A call of a region ends, whose counters were read or not when it began.
+pub fn leave_call(process: &'static Process, time_ns: u64, (region, is_read): (u32, bool)) {
+    with_own(process, |held| {
         if is_read {
             held.count(time_ns);
         }
-        held.note_memory(time_ns);
-        is_read
-    };
-    with_held(process, begin).unwrap_or(false)
-}
-
-/// A call ends whose counters were read when it began.
-pub fn count_end(process: &'static Process, time_ns: u64, is_read: bool) {
-    if is_read {
-        with_held(process, |held| held.count(time_ns));
-    }
+        if let Some(stream) = &mut held.stream {
+            stream.write(time_ns, &Leave { region }.into());
+        }
+    });
 }
 
 /// A region is entered; regions may be nested.
@@ -237,8 +260,10 @@ pub fn count_enter(process: &'static Process, time_ns: u64) {
     if process.counts_nothing() {
         return;
     }
-    let is_read = count_begin(process, time_ns);
-    with_held(process, |held| held.counters.open().enter(is_read));
+    with_own(process, |held| {
+        let is_read = held.count_begin(time_ns);
+        held.counters.open().enter(is_read);
+    });
 }
 
 /// The innermost region is left.
@@ -246,8 +271,11 @@ pub fn count_leave(process: &'static Process, time_ns: u64) {
     if process.counts_nothing() {
         return;
     }
-    let is_read = with_held(process, |held| held.counters.open().leave());
-    count_end(process, time_ns, is_read == Some(true));
+    with_held(process, |held| {
+        if held.counters.open().leave() {
+            held.count(time_ns);
+        }
+    });
 }
 
 /// Says what became of this thread's counters, as the process ends.

@@ -265,6 +265,9 @@ Effect {
 }
 }
 
+/// Where a function has its first parameter of each kind; `AccessMode` is the last kind.
+type Places = [Option<u8>; Parameter::AccessMode as usize + 1];
+
 /// A function of the standard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Function {
@@ -276,12 +279,14 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// Whether counts have 64 bits.
     pub is_large: bool,
+    places: Places,
 }
 
 impl Function {
     /// The number of the first parameter of this kind.
+    #[inline]
     pub fn at(&self, parameter: Parameter) -> Option<usize> {
-        self.parameters.iter().position(|&own| own == parameter)
+        self.places[parameter as usize].map(usize::from)
     }
 
     /// The name of the blocking function that does the same: `Ibcast` and `Bcast_init` are `Bcast`.
@@ -320,6 +325,7 @@ impl Function {
     }
 
     /// Whether it opens, closes, reads or writes a file.
+    #[inline]
     pub fn is_of_files(&self) -> bool {
         self.at(Parameter::File).is_some()
     }
@@ -360,9 +366,15 @@ impl Function {
 }
 
 /// All functions, by number.
+#[inline]
 pub fn functions() -> &'static [Function] {
     static FUNCTIONS: OnceLock<Vec<Function>> = OnceLock::new();
-    FUNCTIONS.get_or_init(|| TABLE.lines().filter(|line| !line.starts_with('#')).flat_map(parse).collect())
+    FUNCTIONS.get_or_init(parse_all)
+}
+
+#[cold]
+fn parse_all() -> Vec<Function> {
+    TABLE.lines().filter(|line| !line.starts_with('#')).flat_map(parse).collect()
 }
 
 /// The forms of a line of the table; none if the line is no such line.
@@ -373,8 +385,9 @@ fn parse(line: &'static str) -> Vec<Function> {
         return Vec::new();
     };
     let Some(effect) = Effect::of_word(effect) else { return Vec::new() };
-    let parameters = parameters.split_whitespace().filter_map(Parameter::of_word).collect();
-    let normal = Function { name: name.to_owned(), effect, parameters, is_large: false };
+    let parameters: Vec<Parameter> = parameters.split_whitespace().filter_map(Parameter::of_word).collect();
+    let places = places_of(&parameters);
+    let normal = Function { name: name.to_owned(), effect, parameters, is_large: false, places };
     match forms {
         "c" => {
             let large = Function { name: format!("{name}_c"), is_large: true, ..normal.clone() };
@@ -382,6 +395,14 @@ fn parse(line: &'static str) -> Vec<Function> {
         }
         _ => vec![normal],
     }
+}
+
+fn places_of(parameters: &[Parameter]) -> Places {
+    let mut places = [None; Parameter::AccessMode as usize + 1];
+    for (at, &parameter) in parameters.iter().enumerate().rev() {
+        places[parameter as usize] = u8::try_from(at).ok();
+    }
+    places
 }
 
 #[cfg(test)]
@@ -405,6 +426,17 @@ mod tests {
         }
         assert_eq!(n, functions().len());
         assert!(500 < n, "the standard has more functions than {n}");
+    }
+
+    #[test]
+    fn parameters_are_where_they_are_first() {
+        for function in functions() {
+            for &parameter in &function.parameters {
+                let first = function.parameters.iter().position(|&own| own == parameter);
+                assert_eq!(function.at(parameter), first, "{}", function.name);
+            }
+        }
+        assert_eq!(named("Send").at(Parameter::Source), None);
     }
 
     #[test]

@@ -153,8 +153,8 @@ impl Program {
     fn call_changing(&mut self, name: &str, before: Vec<Word>, after: Vec<Word>) -> Vec<String> {
         let function = Self::named(name);
         assert_eq!(before.len(), function.parameters.len(), "{name}");
-        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
-        let begun: Begun = self.with(function, &Words(before), |call| call.before());
+        let mut begun = Begun::default();
+        self.with(function, &Words(before), |call| call.before(&mut begun));
         self.with(function, &Words(after), |call| call.after(&begun));
         std::mem::take(&mut self.lines.0)
     }
@@ -380,8 +380,8 @@ fn operations_of_files_complete_once() {
     assert_eq!(program.call("File_write_all_end", end.clone()), ["IoOperationComplete 16387 8 3"]);
     assert_eq!(program.call("File_write_all_end", end), Vec::<String>::new());
     let (function, words) = (Program::named("File_write"), Words(write(60)));
-    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
-    let begun: Begun = program.with(function, &words, |call| call.before());
+    let mut begun = Begun::default();
+    program.with(function, &words, |call| call.before(&mut begun));
     program.with(function, &words, |call| call.failed(&begun));
     assert_eq!(
         std::mem::take(&mut program.lines.0),

@@ -137,23 +137,23 @@ pub fn totals() -> Option<Entry> {
     })
 }
 
-/// A call of MPI begins: where the program is, unless the last sample has said so.
+/// A call of MPI begins, of `region`: where the program is, unless the last sample has said so.
 #[inline(always)]
-pub fn at_call(process: &'static Process, time_ns: u64) {
+pub fn at_call(process: &'static Process, time_ns: u64, region: u32) {
     if is_on() {
         modules::renew_if_outdated(|entry| process.entry(entry));
         let at = Registers::here();
-        called(process, time_ns, at);
+        called(process, time_ns, (at, Some(region)));
     }
 }
 
 /// As [`at_call`], for functions that signal handlers call: takes no lock and allocates nothing. Of code that was loaded
 /// and of which no symbol was looked up, the path is not known yet.
 #[inline(always)]
-pub fn at_safe_call(process: &'static Process, time_ns: u64) {
+pub fn at_safe_call(process: &'static Process, time_ns: u64, region: u32) {
     if is_on() {
         let at = Registers::here();
-        called(process, time_ns, at);
+        called(process, time_ns, (at, Some(region)));
     }
 }
 
@@ -162,12 +162,13 @@ pub fn at_safe_call(process: &'static Process, time_ns: u64) {
 pub fn at_entry(process: &'static Process, time_ns: u64, place: u64, base: u64) {
     if is_on() {
         modules::renew_if_outdated(|entry| process.entry(entry));
-        called(process, time_ns, Registers::of_entry(at_entry as *const () as u64, place, base));
+        let at = Registers::of_entry(at_entry as *const () as u64, place, base);
+        called(process, time_ns, (at, None));
     }
 }
 
 #[inline(never)]
-fn called(process: &'static Process, time_ns: u64, at: Registers) {
+fn called(process: &'static Process, time_ns: u64, at: (Registers, Option<u32>)) {
     if !process.records_at(time_ns) {
         return;
     }

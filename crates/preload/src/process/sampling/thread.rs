@@ -6,10 +6,13 @@ use super::timer::ThreadTimer;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64};
 use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use ouzel_recording::paths::PathId;
-use ouzel_recording::stack::{LastStack, Walk};
+use ouzel_recording::stack::{LastStack, OwnFrames, Walk};
 use std::arch::asm;
 use std::mem::MaybeUninit;
 use std::ops::Range;
+
+/// Sorts of calls whose frames in the recorder are kept.
+const N_SORTS: usize = 32;
 
 /// Frames of the deepest stack that is walked.
 const N_FRAMES_MAX: usize = 16 * 1024;
@@ -71,6 +74,8 @@ pub struct ThreadSampler {
     timer: ThreadTimer,
     cache: Box<CacheX86_64<MustNotAllocateDuringUnwind>>,
     last: LastStack,
+    /// The recorder's own frames of the last call of each sort.
+    own: [OwnFrames; N_SORTS],
     stack: Range<u64>,
     /// The path of the last sample that was written.
     pub written: Option<PathId>,
@@ -83,6 +88,7 @@ impl ThreadSampler {
             timer,
             cache: Box::new(CacheX86_64::new_in()),
             last: LastStack::new(N_FRAMES_MAX),
+            own: [OwnFrames::default(); N_SORTS],
             stack: own_stack(),
             written: None,
         }
@@ -101,7 +107,7 @@ impl ThreadSampler {
         at: Registers,
     ) -> Option<Walked> {
         let is_own = table.is_own(at.instruction);
-        let (is_complete, n_new) = self.walk(table, at, is_own);
+        let (is_complete, n_new) = self.walk(table, at, is_own, None);
         let outer = self.name(table, paths)?;
         if let Some(path) = outer.filter(|_| is_own) {
             return Some(Walked { path, n_new, is_complete });
@@ -110,11 +116,32 @@ impl ThreadSampler {
         Some(Walked { path, n_new: n_new + 1, is_complete })
     }
 
-    /// The path of the program that has called the recorder: its innermost frame is that of the call.
-    pub fn called(&mut self, table: &ModuleTable, paths: &ProcessPaths, at: Registers) -> Option<Walked> {
-        let (is_complete, n_new) = self.walk(table, at, true);
+    /// The path of the program that has called the recorder: its innermost frame is that of the call. Calls of one sort
+    /// mostly come the same way.
+    pub fn called(
+        &mut self,
+        table: &ModuleTable,
+        paths: &ProcessPaths,
+        (at, sort): (Registers, Option<u32>),
+    ) -> Option<Walked> {
+        let sort = sort.map(|sort| sort as usize % N_SORTS);
+        if let Some(path) = sort.and_then(|sort| self.unchanged(at, sort)) {
+            return Some(Walked { path, n_new: 0, is_complete: true });
+        }
+        let (is_complete, n_new) = self.walk(table, at, true, sort);
         let path = self.name(table, paths)??;
         Some(Walked { path, n_new, is_complete })
+    }
+
+    /// The path of the last sample, if the program is still where it was.
+    fn unchanged(&mut self, at: Registers, sort: usize) -> Option<PathId> {
+        if !self.stack.contains(&at.stack) {
+            return None;
+        }
+        let used = StackInUse { start: at.stack, end: self.stack.end };
+        let place = self.own[sort].place(at.instruction, at.stack, |place| used.read(place))?;
+        self.last.begin(at.stack, |place| used.read(place));
+        self.last.ends_with(place, used.read(place)?)
     }
 
     fn name(&mut self, table: &ModuleTable, paths: &ProcessPaths) -> Option<Option<PathId>> {
@@ -124,24 +151,27 @@ impl ThreadSampler {
 
     /// Walks the stack as far as it has changed; whether its end is known, and how many frames are new. The recorder's are
     /// not counted: calling contexts do not have them.
-    fn walk(&mut self, table: &ModuleTable, at: Registers, skips_own: bool) -> (bool, u32) {
-        let stack = at.stack..self.stack.end;
-        let mut read = |place: u64| {
-            let is_inside = stack.contains(&place) && place <= stack.end - 8 && place.is_multiple_of(8);
-            // SAFETY: it is on this thread's own stack, between what is in use and its end.
-            is_inside.then(|| unsafe { (place as *const u64).read_volatile() })
-        };
+    fn walk(
+        &mut self,
+        table: &ModuleTable,
+        at: Registers,
+        skips_own: bool,
+        sort: Option<usize>,
+    ) -> (bool, u32) {
+        let used = StackInUse { start: at.stack, end: self.stack.end };
         if !self.stack.contains(&at.stack) {
             // A stack of the program's own making, whose limits nobody knows.
             self.last.reached_end();
             return (false, 0);
         }
-        self.last.begin(at.stack, &mut read);
+        self.last.begin(at.stack, |place| used.read(place));
         let mut registers = UnwindRegsX86_64::new(at.instruction, at.stack, at.base);
         let mut address = FrameAddress::from_instruction_pointer(at.instruction);
         let mut n_new = 0;
+        let mut own = OwnFrames::at(at.instruction);
+        let mut is_in_own = skips_own;
         loop {
-            let mut read_word = |place: u64| read(place).ok_or(());
+            let mut read_word = |place: u64| used.read(place).ok_or(());
             let found = table.unwinder.unwind_frame(address, &mut registers, &mut self.cache, &mut read_word);
             let Ok(Some(return_address)) = found else {
                 self.last.reached_end();
@@ -153,10 +183,18 @@ impl ThreadSampler {
             };
             address = next;
             let is_own = table.is_own(return_address);
-            if skips_own && n_new == 0 && is_own {
-                continue;
+            let place = registers.sp().wrapping_sub(8);
+            if is_in_own {
+                let distance = place.wrapping_sub(at.stack);
+                if is_own {
+                    own.push(distance, return_address);
+                    continue;
+                }
+                is_in_own = false;
+                own.end(distance);
+                sort.into_iter().for_each(|sort| self.own[sort] = own);
             }
-            match self.last.step(registers.sp().wrapping_sub(8), return_address) {
+            match self.last.step(place, return_address) {
                 Walk::Further => n_new += u32::from(!is_own),
                 Walk::Known => return (true, n_new),
                 Walk::TooDeep => {
@@ -165,6 +203,23 @@ impl ThreadSampler {
                 }
             }
         }
+    }
+}
+
+/// The part of this thread's stack that is in use.
+#[derive(Debug, Clone, Copy)]
+struct StackInUse {
+    start: u64,
+    end: u64,
+}
+
+impl StackInUse {
+    /// What is at a place; `None` outside.
+    #[inline(always)]
+    fn read(self, place: u64) -> Option<u64> {
+        let is_inside = (self.start..=self.end - 8).contains(&place) && place.is_multiple_of(8);
+        // SAFETY: it is on this thread's own stack, between what is in use and its end.
+        is_inside.then(|| unsafe { (place as *const u64).read_volatile() })
     }
 }
 

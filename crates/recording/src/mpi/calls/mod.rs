@@ -67,25 +67,24 @@ pub struct Call<'a, A, L, S> {
 }
 
 impl<A: Arguments, L: Library, S: Sink> Call<'_, A, L, S> {
-    /// Looks at the arguments, when the call begins.
-    pub fn before(&mut self) -> Begun {
+    /// Looks at the arguments, when the call begins, and notes in `begun`, which is empty, what `after` needs.
+    pub fn before(&mut self, begun: &mut Begun) {
         use Effect as E;
-        let mut begun = Begun::default();
         match self.function.effect {
             E::Send | E::StartSend | E::MakeSend | E::SendReceive | E::StartSendReceive => {
-                self.before_send(&mut begun);
+                self.before_send(begun);
             }
-            E::Receive | E::StartReceive | E::MakeReceive => self.before_receive(&mut begun),
-            E::MatchedReceive | E::MatchedProbe | E::StartMatchedReceive => self.before_matched(&mut begun),
+            E::Receive | E::StartReceive | E::MakeReceive => self.before_receive(begun),
+            E::MatchedReceive | E::MatchedProbe | E::StartMatchedReceive => self.before_matched(begun),
             E::Wait | E::Test | E::FreeRequest | E::Cancel | E::Start => {
                 let request =
                     self.at(P::Request).map(|at| self.arguments.handle_behind(at, HandleKind::Request));
                 begun.requests.extend(request);
             }
             E::WaitAll | E::WaitAny | E::WaitSome | E::TestAll | E::TestAny | E::TestSome | E::StartAll => {
-                self.before_requests(&mut begun);
+                self.before_requests(begun);
             }
-            E::Collective | E::StartCollective | E::MakeCollective => self.before_collective(&mut begun),
+            E::Collective | E::StartCollective | E::MakeCollective => self.before_collective(begun),
             E::MakeCommunicator | E::MakeTopology | E::StartCommunicator => {
                 begun.communicator = self.communicator();
                 let parent = begun.communicator.map_or(NO_PARENT, |parent| parent.id);
@@ -111,9 +110,8 @@ impl<A: Arguments, L: Library, S: Sink> Call<'_, A, L, S> {
             _ => {}
         }
         if matches!(self.function.effect, E::Start | E::StartAll) {
-            self.start(&begun);
+            self.start(begun);
         }
-        begun
     }
 
     /// Looks at the results, when the call has ended well.
