@@ -19,57 +19,13 @@ use super::resources::{CallResources, LaunchShapes, MEMORY, PROFILER_RANGE};
 use super::samples::Samples;
 use super::scan::{Escapes, JsonCursor, JsonValue, Text, plain};
 use super::syncs::StreamSyncs;
+use super::track::{GroupDraft, N_TRACK_KINDS, TrackDraft, TrackKind};
 use crate::position::u32_from;
 use ouzel_model::{CollectiveOp, Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-
-/// What a track shows of its process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub(super) enum TrackKind {
-    Thread,
-    /// Kernels and copies of a stream.
-    Stream,
-    /// Ranges of the program, as the profiler projects them onto a stream.
-    DeviceRanges,
-    /// Waits for a stream, as the host sees them.
-    Waits,
-    /// Spans of asynchronous operations of one category.
-    Async,
-    /// Samples of a thread.
-    Samples,
-    /// Values of counters.
-    Counters,
-}
-
-/// Number of kinds.
-const N_TRACK_KINDS: usize = TrackKind::Counters as usize + 1;
-
-/// A track before it is cut into lanes.
-#[derive(Debug)]
-pub(super) struct TrackDraft {
-    pub group: usize,
-    pub kind: TrackKind,
-    /// As the file writes it: number or text.
-    pub tid: String,
-    /// Index in the store.
-    pub records: usize,
-}
-
-/// What the files call a process: a process, a device, or anything else.
-#[derive(Debug)]
-pub(super) struct GroupDraft {
-    pub file: usize,
-    /// As the file writes it.
-    pub pid: String,
-    pub name: Option<String>,
-    pub labels: Option<String>,
-    /// Whether kernels or copies run here.
-    pub is_device: bool,
-}
 
 /// What a call has besides its region and times.
 #[derive(Debug, Clone, Copy)]

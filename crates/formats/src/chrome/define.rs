@@ -4,7 +4,7 @@ use super::ChromeSource;
 use super::align::shifts;
 use super::collect::{FileFacts, ProcessGroup};
 use super::draft::TraceDraft;
-use super::drivers::Driven;
+use super::driven::Driven;
 use super::files::rank_in_name;
 use super::kinds::{self, ActivityClass};
 use super::names::RegionDraft;

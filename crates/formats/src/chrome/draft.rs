@@ -6,14 +6,15 @@
 //! Law: a trace is the same in whatever order, and by however many threads, its files are read.
 
 use super::bits::Bits;
-use super::collect::{Collector, Detail, DetailKind, FileFacts, GroupDraft, ProcessGroup};
+use super::collect::{Collector, Detail, DetailKind, FileFacts, ProcessGroup};
 use super::drivers::Drivers;
+use super::laid::LaidTrack;
 use super::names::{ChromeRegions, TextTable};
 use super::parse::ReadFile;
-use super::place::LaidTrack;
 use super::record::Store;
 use super::samples::ContextDraft;
 use super::syncs::StreamSyncs;
+use super::track::GroupDraft;
 use crate::position::u32_from;
 use ouzel_model::{ContextId, LaunchShape, Level, MetricId, Notice, NoticeCode, RegionId};
 use rustc_hash::{FxHashMap, FxHashSet};

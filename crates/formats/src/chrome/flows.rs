@@ -4,11 +4,12 @@
 //! become calls on a track of their category. Kineto's flows from launch to kernel repeat the correlation ids, and
 //! are skipped where those are present.
 
-use super::collect::{Collector, TrackKind};
+use super::collect::Collector;
 use super::event::Event;
 use super::kinds::ActivityClass;
 use super::names::RegionDraft;
 use super::record::RecordKind;
+use super::track::TrackKind;
 use ouzel_model::{Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::io;

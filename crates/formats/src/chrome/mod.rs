@@ -22,6 +22,7 @@ mod block;
 mod collect;
 mod define;
 mod draft;
+mod driven;
 mod drivers;
 mod event;
 mod files;
@@ -29,6 +30,7 @@ mod flows;
 mod json;
 mod keys;
 mod kinds;
+mod laid;
 mod lanes;
 mod layout;
 mod meaning;
@@ -47,6 +49,7 @@ mod tests;
 mod together;
 #[cfg(test)]
 mod together_tests;
+mod track;
 mod window;
 pub mod write;
 

@@ -6,7 +6,7 @@
 use super::ahead::{Ahead, EventReaders};
 use super::collect::{Collector, ProcessGroup};
 use super::event::{Event, EventReader};
-use super::place::{LaidTrack, lay_out_tracks};
+use super::laid::{LaidTrack, lay_out_tracks};
 use super::record::Store;
 use super::scan::{JsonCursor, JsonValue, Text, TokenStop, ValueKind, plain};
 use super::window::Window;

@@ -4,13 +4,14 @@
 //! Law: each shape is kept once. The state of the allocator becomes counters on the thread that allocates, so that the
 //! call path around it is known.
 
-use super::collect::{Collector, TrackKind};
+use super::collect::Collector;
 use super::event::{Args, Event};
 use super::kinds::ActivityClass;
 use super::names::RegionDraft;
 use super::number::u64_from;
 use super::record::RecordKind;
 use super::scan::{JsonCursor, Text};
+use super::track::TrackKind;
 use ouzel_model::{LaunchShape, Level, NoticeCode};
 use rustc_hash::FxHashMap;
 use std::io;

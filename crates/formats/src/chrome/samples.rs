@@ -3,12 +3,13 @@
 //! A V8 profile is a tree of nodes, a list of samples that name nodes, and the microseconds between them. Stack
 //! frames (`stackFrames`, named by `sf`) may follow the samples that use them: they are resolved at the end.
 
-use super::collect::{Collector, TrackKind};
+use super::collect::Collector;
 use super::event::Event;
 use super::kinds::ActivityClass;
 use super::names::{RegionDraft, TextTable};
 use super::record::RecordKind;
 use super::scan::{JsonValue, Text};
+use super::track::TrackKind;
 use crate::position::u32_from;
 use ouzel_model::{Level, MAX_SAMPLED_DEPTH, NoticeCode};
 use rustc_hash::FxHashMap;

@@ -3,11 +3,12 @@
 //! Such an event has the correlation of the call, the stream that is waited for or that waits, and for events of streams
 //! the correlation of the call that recorded the event last. Law: a call has one step, the first that is read.
 
-use super::collect::{Collector, TrackKind};
+use super::collect::Collector;
 use super::event::Event;
 use super::json;
 use super::number::u64_from;
 use super::scan::plain;
+use super::track::TrackKind;
 use ouzel_model::{DeviceStep, LocationGroupId, LocationId};
 use rustc_hash::FxHashMap;
 
