@@ -249,9 +249,10 @@ fn begin() -> Option<&'static Process> {
         }
     };
     let process: &'static Process = Box::leak(Box::new(process));
+    // Others find it once it has said what it is, and once this thread has the first stream.
+    process.begin();
     BEGUN.store(ptr::from_ref(process).cast_mut(), Ordering::Release);
     STATE.store(ON, Ordering::Release);
-    process.begin();
     Some(process)
 }
 
