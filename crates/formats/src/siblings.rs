@@ -45,21 +45,32 @@ pub(crate) fn left_out(candidate: &Candidate, read: &[PathBuf]) -> Vec<Notice> {
     files.retain(|path| shapes.contains(path) && !is_read.contains(path.as_path()) && !path.is_dir());
     let is_empty = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() == 0);
     let (empty, others): (Vec<_>, Vec<_>) = files.into_iter().partition(is_empty);
-    let empty = notice(&empty, Level::High, ("is empty", "are empty"));
+    let empty = notice(
+        &empty,
+        Level::High,
+        (
+            "this file is empty, but is named like the traces beside it",
+            "are empty, but are named like the traces beside them",
+        ),
+    );
     let others = notice(
         &others,
         Level::Medium,
-        ("holds no trace and was left out", "hold no trace and were left out"),
+        (
+            "this file holds no trace and was left out, but is named like the traces beside it",
+            "hold no trace and were left out, but are named like the traces beside them",
+        ),
     );
     empty.into_iter().chain(others).collect()
 }
 
-fn notice(files: &[PathBuf], level: Level, (one, several): (&str, &str)) -> Option<Notice> {
+/// One notice about all of these files, by the first: what is said of a single one, and of several.
+pub(crate) fn notice(files: &[PathBuf], level: Level, (one, several): (&str, &str)) -> Option<Notice> {
     let first = files.first()?;
     let n_more = files.len() as u64 - 1;
     let message = match n_more {
-        0 => format!("this file {one}, but is named like the traces beside it"),
-        n => format!("this file and {} more {several}, but are named like the traces beside them", count(n)),
+        0 => one.to_owned(),
+        n => format!("this file and {} more {several}", count(n)),
     };
     let notice = Notice::new(level, NoticeCode::MissingEvents, message).times(files.len() as u64);
     Some(notice.in_file(first.display().to_string()))

@@ -53,9 +53,7 @@ impl GroupDraft {
 }
 
 /// Numbers before texts, numbers by value.
-type NaturalKey = (bool, u64, String);
-
-pub(super) fn natural(text: &str) -> NaturalKey {
+pub(super) fn natural(text: &str) -> (bool, u64, String) {
     let number = text.parse().ok();
     (number.is_none(), number.unwrap_or(0), text.to_owned())
 }

@@ -7,10 +7,9 @@ use super::database::Database;
 use super::recognise_file;
 use super::scan::process_id;
 use super::schema::is_sqlite;
-use crate::siblings::Shapes;
+use crate::siblings::{self, Shapes};
 use ouzel_files::Candidate;
-use ouzel_model::units::count;
-use ouzel_model::{Level, Notice, NoticeCode, ReadError};
+use ouzel_model::{Level, Notice, ReadError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -60,13 +59,8 @@ pub(crate) fn not_exported(candidate: &Candidate, exports: &[PathBuf]) -> Option
         let export = path.with_extension("sqlite");
         is_unexported(candidate, path) && !exports.contains(&export) && shapes.contains(&export)
     });
-    let first = reports.first()?;
-    let message = match reports.len() {
-        1 => "this report is not exported and was left out".to_owned(),
-        n => format!("this report and {} more are not exported and were left out", count(n as u64 - 1)),
-    };
-    let notice = Notice::new(Level::High, NoticeCode::MissingEvents, message).times(reports.len() as u64);
-    Some(notice.in_file(first.display().to_string()))
+    let said = ("this report is not exported and was left out", "are not exported and were left out");
+    siblings::notice(&reports, Level::High, said)
 }
 
 /// What a report says of itself.

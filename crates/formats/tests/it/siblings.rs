@@ -62,7 +62,7 @@ fn reports_of_ranks_that_are_not_exported_are_named() {
     write("report3.nsys-rep", "x");
     write("report4.nsys-rep", "x");
     write("report5.sqlite", "");
-    let report = "this report and 1 more are not exported and were left out";
+    let report = "this file and 1 more are not exported and were left out";
     let empty = "this file is empty, but is named like the traces beside it";
     assert_eq!(
         missing(folder.path()),

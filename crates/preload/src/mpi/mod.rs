@@ -144,12 +144,12 @@ fn has_succeeded(language: Language, function: &Function, arguments: &[usize], r
 
 type ThisCall<'a> = Call<'a, RawArguments<'a>, LibraryHandle, EventSink>;
 
-fn with_call<R>(
+fn with_call(
     process: &'static Process,
     (function, arguments, library): (&Function, &RawArguments<'_>, &'static MpiLibrary),
     time_ns: u64,
-    look: impl FnOnce(&mut ThisCall<'_>) -> R,
-) -> R {
+    look: impl FnOnce(&mut ThisCall<'_>),
+) {
     let mut tables = process.tables();
     if let Some(window) = process.window() {
         let write = |time_ns, event| {
@@ -159,7 +159,7 @@ fn with_call<R>(
     }
     let mut sink = EventSink { process, time_ns };
     let mut library = LibraryHandle(library);
-    look(&mut Call { function, arguments, library: &mut library, tables: &mut tables, sink: &mut sink })
+    look(&mut Call { function, arguments, library: &mut library, tables: &mut tables, sink: &mut sink });
 }
 
 /// The MPI library, as calls ask it.
