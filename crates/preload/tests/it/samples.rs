@@ -64,8 +64,10 @@ fn all_threads_are_sampled() {
     assert_eq!(finished.archives[0].n_locations, 4, "{finished:?}");
     let sampled = Sampled::read(&shop.path("run"));
     check_split(&sampled, "threads");
-    let mut of_threads = sampled.paths.iter().filter(|path| path.iter().any(|(name, _)| name == "split"));
-    assert!(of_threads.all(|path| path[0].0 == "samples" && path[1].0 == "in_thread"));
+    let of_threads = sampled.paths.iter().filter(|path| path.iter().any(|(name, _)| name == "split"));
+    for path in of_threads {
+        assert_eq!((path[0].0.as_str(), path[1].0.as_str()), ("samples", "in_thread"), "{path:?}");
+    }
 }
 
 #[test]

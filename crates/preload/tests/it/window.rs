@@ -3,13 +3,14 @@
 use crate::shop::{LIBRARIES, N_RANKS, Shop, check_with_reference_tool};
 use ouzel_otf2::Archive;
 use ouzel_otf2::records::Event;
+use ouzel_otf2::records::enums::CollectiveOp;
 use ouzel_recording::finish::{FinishErrorKind, finish};
 use ouzel_recording::launch::Choices;
 use ouzel_recording::window::Window;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of messages by sender, receiver and tag, and of collective operations by rank, in the order of posting.
+/// Bytes of messages by sender, receiver and tag, and of broadcasts by rank, in the order of posting.
 #[derive(Default)]
 struct Sizes {
     sent: BTreeMap<(u64, u64, u32), Vec<u64>>,
@@ -20,7 +21,7 @@ struct Sizes {
     span_ns: (u64, u64),
 }
 
-/// The operations of a location, each with its place in the order of posting.
+/// The messages and broadcasts of each location, each with its place in the order of posting.
 fn sizes(folder: &Path) -> Sizes {
     let archive = Archive::open(folder).expect("an archive");
     let mut sizes = Sizes { span_ns: (u64::MAX, 0), ..Sizes::default() };
@@ -49,6 +50,10 @@ fn sizes(folder: &Path) -> Sizes {
                 Event::MpiCollectiveBegin(_) => collective = number,
                 Event::MpiCollectiveEnd(it) => {
                     assert_ne!(collective, 0, "it has begun");
+                    // Ranks do barriers between different broadcasts.
+                    if it.collective_op == CollectiveOp::Barrier {
+                        continue;
+                    }
                     broadcast.insert(collective, it.size_received.max(it.size_sent / N_RANKS as u64));
                 }
                 Event::NonBlockingCollectiveComplete(it) => {
