@@ -7,7 +7,7 @@ use super::Process;
 use ouzel_recording::counters::N_MAX;
 use ouzel_recording::settings;
 use ouzel_recording::slots::{N_FIELDS, SLOT_BYTES, Slot};
-use ouzel_recording::stream::Space;
+use ouzel_recording::stream::{CHUNK_BYTES, Space};
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::{self, NonNull};
@@ -86,23 +86,32 @@ fn reserve(file: i32, offset: libc::off_t, n_bytes: usize) -> Result<(), i32> {
     }
     // SAFETY: plain numbers.
     if unsafe { libc::fallocate(file, 0, offset, length) } == 0 {
-        return Ok(());
+        return fill(file, offset, n_bytes.min(CHUNK_BYTES));
     }
     match errno() {
-        // Some file systems cannot: then zeros are written.
-        libc::EOPNOTSUPP | libc::ENOSYS => {}
-        error => return Err(error),
+        // Some file systems cannot, or stop at each signal, as tmpfs does.
+        libc::EOPNOTSUPP | libc::ENOSYS | libc::EINTR => fill(file, offset, n_bytes),
+        error => Err(error),
     }
+}
+
+/// Writes zeros: a page that was written costs less when it is first used than one that was only reserved.
+fn fill(file: i32, offset: libc::off_t, n_bytes: usize) -> Result<(), i32> {
     const ZEROS: [u8; 4096] = [0; 4096];
+    let zeros = |n: usize| libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: n };
+    let mut parts = [zeros(ZEROS.len()); CHUNK_BYTES / ZEROS.len()];
     let mut at = 0;
     while at < n_bytes {
-        let n = ZEROS.len().min(n_bytes - at);
         let place = offset + libc::off_t::try_from(at).unwrap_or(0);
-        // SAFETY: the buffer has `n` bytes; the system call, since the function may be replaced.
-        let written = unsafe { libc::syscall(libc::SYS_pwrite64, file, ZEROS.as_ptr(), n, place) };
+        let n_parts = parts.len().min((n_bytes - at).div_ceil(ZEROS.len()));
+        // The first has what makes the others whole.
+        parts[0] = zeros((n_bytes - at - 1) % ZEROS.len() + 1);
+        // SAFETY: each part is the page of zeros; the system call, since the function may be replaced.
+        let written = unsafe { libc::syscall(libc::SYS_pwritev, file, parts.as_ptr(), n_parts, place, 0) };
         match usize::try_from(written) {
             Ok(0) => return Err(libc::EIO),
             Ok(n) => at += n,
+            Err(_) if errno() == libc::EINTR => {}
             Err(_) => return Err(errno()),
         }
     }
