@@ -5,7 +5,7 @@
 //! commit = bytes and events that are complete      after each event
 //! ```
 //! Law: an event is committed after its bytes are in place, so a reader of what was committed sees whole events;
-//! times never decrease. The chunk's memory comes from a [`Space`]: a mapped file when recording, a vector in tests.
+//! times never decrease, also where those of the last moment are postponed. The chunk's memory comes from a [`Space`]: a mapped file when recording, a vector in tests.
 //! Writing an event allocates nothing once the scratch buffer has grown.
 
 use crate::slots::Slot;
@@ -29,6 +29,8 @@ pub fn chunk_bytes(n_bytes: u64) -> Result<usize, String> {
     n_bytes.ok_or_else(|| "a buffer has 256K to 16M, in steps of 64K".to_owned())
 }
 
+/// Bytes of the record of a time before the time.
+const TIME_AT: usize = 1;
 /// Bytes kept free at the end of each chunk, for the end of the file.
 const END_BYTES: usize = 2;
 /// Room for any event that is recorded without being looked at twice.
@@ -70,6 +72,8 @@ pub struct EventStream<S> {
     slot: Slot,
     /// Bytes used of the open chunk.
     used: usize,
+    /// Where the last time is in it, unless a chunk before has a part of that moment.
+    last_time: Option<usize>,
     is_full: bool,
 }
 
@@ -81,7 +85,7 @@ impl<S: Space> EventStream<S> {
         scratch.clear();
         // The first event begins the first chunk.
         let used = space.chunk_bytes();
-        EventStream { space, scratch, slot: Slot::default(), used, is_full: false }
+        EventStream { space, scratch, slot: Slot::default(), used, last_time: None, is_full: false }
     }
 
     /// Where its chunks are.
@@ -118,6 +122,11 @@ impl<S: Space> EventStream<S> {
         if is_over && !self.put_in_new_chunk(time_ns, event) {
             return Kept::No;
         }
+        if is_new_time {
+            self.last_time = Some(self.used + TIME_AT);
+        } else if is_over {
+            self.last_time = None;
+        }
         let (start, end) = (self.used, self.used + self.scratch.len());
         self.space.chunk()[start..end].copy_from_slice(self.scratch.bytes());
         self.used = end;
@@ -129,6 +138,20 @@ impl<S: Space> EventStream<S> {
         self.slot.last_ns = time_ns;
         self.space.commit(self.slot);
         Kept::Yes
+    }
+
+    /// Moves what was written last, if that was at `from_ns`, to a later time, unless it is in two chunks. Gives when it is.
+    pub fn postpone(&mut self, from_ns: u64, to_ns: u64) -> u64 {
+        let Some(place) = self.last_time.filter(|_| self.slot.last_ns == from_ns && from_ns < to_ns) else {
+            return from_ns;
+        };
+        self.space.chunk()[place..place + size_of::<u64>()].copy_from_slice(&to_ns.to_ne_bytes());
+        if self.slot.first_ns == from_ns {
+            self.slot.first_ns = to_ns;
+        }
+        self.slot.last_ns = to_ns;
+        self.space.commit(self.slot);
+        to_ns
     }
 
     /// Encodes into the scratch buffer; false for what the format cannot say.
@@ -184,6 +207,7 @@ pub const END: [u8; END_BYTES] = [special::END_OF_FILE, special::END_OF_BUFFER];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ouzel_otf2::read::{EventReader, EventSource};
     use ouzel_otf2::records::event::{Enter, MpiSend};
 
     #[derive(Default)]
@@ -255,5 +279,37 @@ mod tests {
         let (event, time) = (slots[0].n_bytes - 18 - 9, 9);
         assert_eq!(lengths, [event, event, event + time]);
         assert_eq!(slots.last().map(|slot| (slot.first_ns, slot.last_ns)), Some((5, 6)));
+    }
+
+    #[test]
+    fn the_last_moment_can_be_postponed() {
+        let mut stream = EventStream::new(Memory { n_max: 2, ..Memory::default() });
+        assert_eq!(stream.postpone(0, 9), 0);
+        let mut times = vec![];
+        for i in 0..15_000 {
+            let at = 10 * i;
+            assert_eq!(stream.write(at, &event(3 * i)), Kept::Yes);
+            assert_eq!(stream.write(at, &event(1)), Kept::Yes);
+            // Nothing is written at the first, and the second is earlier.
+            assert_eq!(stream.postpone(at + 1, at + 9), at + 1);
+            assert_eq!(stream.postpone(at, at - at.min(1)), at);
+            times.extend([stream.postpone(at, at + i % 10); 2]);
+        }
+        let slot = stream.slot();
+        assert_eq!((slot.first_ns, slot.last_ns), (times[0], times[times.len() - 1]));
+        let Memory { mut chunks, .. } = stream.into_space();
+        assert_eq!(chunks.len(), 2);
+        let end = slot.n_bytes as usize - CHUNK_BYTES;
+        chunks[1][end..end + END.len()].copy_from_slice(&END);
+        let bytes = chunks.concat();
+        let source = EventSource::whole(&bytes[..], "memory", bytes.len() as u64, None);
+        let mut reader = EventReader::new(source).expect("a file");
+        let mut found = vec![];
+        while let Ok(Some(record)) = reader.next_record() {
+            found.push(record.time);
+        }
+        assert_eq!(found, times);
+        let n_left = (0..).zip(times.chunks(2)).filter(|(i, moment)| moment[0] != 10 * i + i % 10).count();
+        assert!(n_left <= 1, "{n_left}: only what is in two chunks may stay");
     }
 }

@@ -208,6 +208,16 @@ impl<S: Space> WindowedStream<S> {
         if gate.follow(event, true) { self.stream.write(time_ns, event) } else { Kept::Before }
     }
 
+    /// Moves what was written last, if that was at `from_ns`, to a later time, unless that is behind the window. Gives
+    /// when it is.
+    pub fn postpone(&mut self, from_ns: u64, to_ns: u64) -> u64 {
+        let is_inside = |gate: &Gate| gate.state == State::Inside && to_ns < gate.window.stop_ns;
+        match self.gate.as_deref().is_none_or(is_inside) {
+            true => self.stream.postpone(from_ns, to_ns),
+            false => from_ns,
+        }
+    }
+
     /// Leaves what is open at the end of the window, if it is over at `now_ns`.
     pub fn end(&mut self, now_ns: u64) {
         let is_over = |gate: &Gate| gate.state == State::Inside && gate.window.stop_ns <= now_ns;

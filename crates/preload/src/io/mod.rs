@@ -84,11 +84,8 @@ impl RecordedCall {
         let outermost = Outermost::enter()?;
         let process = process::get().filter(|process| process.is_this())?;
         let region = process.function_region(number(process)?);
-        let now_ns = clock::now_ns();
-        if may_walk {
-            sampling::at_safe_call(process, now_ns, region);
-        }
-        let is_read = thread::enter_call(process, now_ns, region);
+        let called_ns = if may_walk { sampling::at_safe_call(process, region) } else { clock::now_ns() };
+        let (is_read, _) = thread::enter_call(process, called_ns, region);
         Some(RecordedCall { process, region, operation: None, is_read, _outermost: outermost })
     }
 

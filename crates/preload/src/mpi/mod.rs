@@ -94,9 +94,8 @@ fn record(
 ) -> c_int {
     let function = &functions()[number];
     let region = process.function_region(number);
-    let begin_ns = clock::now_ns();
-    sampling::at_call(process, begin_ns, region);
-    let is_read = thread::enter_call(process, begin_ns, region);
+    let called_ns = sampling::at_call(process, region);
+    let (is_read, begin_ns) = thread::enter_call(process, called_ns, region);
     let is_left_out = function.is_of_files() && !process::records_io();
     let is_plain = function.effect == Effect::Call || is_left_out;
     let library = if is_plain { None } else { library::get(process) };
@@ -110,6 +109,7 @@ fn record(
     if matches!(function.effect, Effect::Abort) {
         process::end("MPI_Abort");
     }
+    thread::begin_call(process, begin_ns);
     let result = pass_on(arguments);
     let end_ns = clock::now_ns();
     if function.effect == Effect::Init {

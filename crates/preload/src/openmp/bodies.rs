@@ -6,7 +6,6 @@
 
 use super::RecordedUse;
 use super::sites;
-use crate::clock;
 use crate::process::sampling;
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -52,7 +51,7 @@ unsafe fn note(
     let site = sites::site_of_call(name, call);
     if let Some(recorded) = RecordedUse::begin() {
         if third != Third::Task {
-            sampling::at_entry(recorded.process, clock::now_ns(), place.addr() as u64, base as u64);
+            sampling::at_entry(recorded.process, place.addr() as u64, base as u64);
         }
         let body = match third {
             Third::Body => value,

@@ -5,7 +5,6 @@
 use super::sites::Site;
 use super::teams::{Begun, Members, Team, change_level, forking};
 use super::{RecordedUse, close_beyond, n_open, open, sites};
-use crate::clock;
 use crate::depth;
 use crate::next;
 use crate::process::{self, sampling};
@@ -48,8 +47,7 @@ pub unsafe fn parallel(
         return invoke(body as *const () as usize, data.addr());
     };
     let region = site.region(process, Construct::Parallel);
-    let begin_ns = clock::now_ns();
-    sampling::at_call(process, begin_ns, region);
+    let begin_ns = sampling::at_call(process, region);
     let n_requested = rest.first().map_or(0, |&n| n as u32);
     let fork = Fork {
         team: Team::fork(process, region, n_requested, begin_ns, Members::Kept),

@@ -6,7 +6,6 @@ use super::regions::Known;
 use super::{Process, begun, get, is_on, thread};
 use crate::clock;
 use crate::depth::Outermost;
-use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::Entry;
 use ouzel_recording::open_regions::{OPEN_MAX, OpenRegions};
 use ouzel_recording::settings;
@@ -92,14 +91,10 @@ pub fn rehearse(n_visits: u32) {
 
 fn write(process: &'static Process, open: &mut OpenRegions, (region, what): (u32, c_int), frame: usize) {
     let now_ns = clock::now_ns();
-    let leave = |region: u32| {
-        thread::count_leave(process, now_ns);
-        thread::with(process, |stream| stream.write(now_ns, &Leave { region }.into()));
-    };
+    let leave = |region| thread::leave_region(process, now_ns, region);
     if what == ENTER {
         if open.enter(region, frame, leave) {
-            thread::count_enter(process, now_ns);
-            thread::with(process, |stream| stream.write(now_ns, &Enter { region }.into()));
+            thread::enter_region(process, region);
         } else {
             process.lose(&format_args!("more than {OPEN_MAX} regions are open at a time"));
         }

@@ -380,6 +380,11 @@ impl Process {
         self.window.as_ref().is_none_or(|window| window.has(time_ns))
     }
 
+    /// Whether what happens now is recorded.
+    pub fn records_now(&self) -> bool {
+        self.window.is_none() || self.records_at(clock::now_ns())
+    }
+
     /// What descriptors refer to; none if their calls are not recorded.
     pub fn descriptors(&self) -> Option<&Descriptors> {
         self.descriptors.as_ref()

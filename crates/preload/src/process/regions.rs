@@ -6,7 +6,6 @@
 use super::{Process, begun, get, is_on, thread};
 use crate::clock;
 use crate::depth::Outermost;
-use ouzel_otf2::records::event::{Enter, Leave};
 use ouzel_recording::journal::{Entry, ROOT_REGION, function_line};
 use ouzel_recording::openmp::Construct;
 use std::cell::RefCell;
@@ -124,18 +123,14 @@ fn enter(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = get() else { return };
     let region = find(process);
-    let now_ns = clock::now_ns();
-    thread::count_enter(process, now_ns);
-    thread::with(process, |stream| stream.write(now_ns, &Enter { region }.into()));
+    thread::enter_region(process, region);
 }
 
 fn leave(find: impl FnOnce(&Process) -> u32) {
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = begun().filter(|_| is_on()) else { return };
     let region = find(process);
-    let now_ns = clock::now_ns();
-    thread::count_leave(process, now_ns);
-    thread::with(process, |stream| stream.write(now_ns, &Leave { region }.into()));
+    thread::leave_region(process, clock::now_ns(), region);
 }
 
 #[unsafe(no_mangle)]

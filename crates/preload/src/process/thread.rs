@@ -187,14 +187,19 @@ impl Held {
         }
     }
 
-    /// Reads counters where something begins, if they may be read; whether they were.
-    fn count_begin(&mut self, time_ns: u64) -> bool {
-        let is_read = self.counters.may_read(time_ns);
+    /// Enters a region, and reads counters if they may be read: whether they were, and when it is entered, which is after
+    /// that.
+    fn enter(&mut self, time_ns: u64, region: u32) -> (bool, u64) {
+        let has_counters = !self.process.counts_nothing();
+        let is_read = has_counters && self.counters.may_read(time_ns);
         if is_read {
             self.count(time_ns);
         }
-        self.note_memory(time_ns);
-        is_read
+        let is_noted = has_counters && self.note_memory(time_ns);
+        let Some(stream) = &mut self.stream else { return (is_read, time_ns) };
+        stream.write(time_ns, &Enter { region }.into());
+        let is_late = is_read || is_noted;
+        (is_read, if is_late { stream.postpone(time_ns, clock::now_ns()) } else { time_ns })
     }
 
     fn count(&mut self, time_ns: u64) {
@@ -203,13 +208,15 @@ impl Held {
         }
     }
 
-    /// The memory of the process, if it is time.
-    fn note_memory(&mut self, time_ns: u64) {
+    /// The memory of the process, if it is time; whether it was.
+    fn note_memory(&mut self, time_ns: u64) -> bool {
         if let (Some(clock), Some(stream)) = (&self.process.memory, &mut self.stream)
             && clock.is_due(time_ns)
         {
             clock.write(stream, time_ns);
+            return true;
         }
+        false
     }
 }
 
@@ -231,16 +238,15 @@ pub fn begin_counting(process: &'static Process, time_ns: u64) {
     }
 }
 
-/// A call of `region` begins: its counters are read if they may be. The answer is for [`leave_call`].
-pub fn enter_call(process: &'static Process, time_ns: u64, region: u32) -> bool {
-    let enter = |held: &mut Held| {
-        let is_read = !held.process.counts_nothing() && held.count_begin(time_ns);
-        if let Some(stream) = &mut held.stream {
-            stream.write(time_ns, &Enter { region }.into());
-        }
-        is_read
-    };
-    with_own(process, enter).unwrap_or(false)
+/// A call of `region` begins: its counters are read if they may be. Gives whether they were, for [`leave_call`], and when
+/// the call begins: after that.
+pub fn enter_call(process: &'static Process, time_ns: u64, region: u32) -> (bool, u64) {
+    with_own(process, |held| held.enter(time_ns, region)).unwrap_or((false, time_ns))
+}
+
+/// A call that was entered at `begin_ns` begins now: what the recorder has done since is no part of it.
+pub fn begin_call(process: &'static Process, begin_ns: u64) {
+    with(process, |stream| stream.postpone(begin_ns, clock::now_ns()));
 }
 
 /// A call of a region ends, whose counters were read or not when it began.
@@ -255,25 +261,22 @@ pub fn leave_call(process: &'static Process, time_ns: u64, (region, is_read): (u
     });
 }
 
-/// A region is entered; regions may be nested.
-pub fn count_enter(process: &'static Process, time_ns: u64) {
-    if process.counts_nothing() {
-        return;
-    }
+/// A region is entered, of those that may be nested, and its counters are read if they may be.
+pub fn enter_region(process: &'static Process, region: u32) {
     with_own(process, |held| {
-        let is_read = held.count_begin(time_ns);
+        let (is_read, _) = held.enter(clock::now_ns(), region);
         held.counters.open().enter(is_read);
     });
 }
 
 /// The innermost region is left.
-pub fn count_leave(process: &'static Process, time_ns: u64) {
-    if process.counts_nothing() {
-        return;
-    }
-    with_held(process, |held| {
+pub fn leave_region(process: &'static Process, time_ns: u64, region: u32) {
+    with_own(process, |held| {
         if held.counters.open().leave() {
             held.count(time_ns);
+        }
+        if let Some(stream) = &mut held.stream {
+            stream.write(time_ns, &Leave { region }.into());
         }
     });
 }

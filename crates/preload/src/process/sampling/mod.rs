@@ -137,49 +137,52 @@ pub fn totals() -> Option<Entry> {
     })
 }
 
-/// A call of MPI begins, of `region`: where the program is, unless the last sample has said so.
+/// A call of MPI begins, of `region`: where the program is, unless the last sample has said so. Gives the time after
+/// that: what the recorder does is no part of the call.
 #[inline(always)]
-pub fn at_call(process: &'static Process, time_ns: u64, region: u32) {
+pub fn at_call(process: &'static Process, region: u32) -> u64 {
     if is_on() {
         modules::renew_if_outdated(|entry| process.entry(entry));
         let at = Registers::here();
-        called(process, time_ns, (at, Some(region)));
+        return called(process, (at, Some(region)));
     }
+    clock::now_ns()
 }
 
 /// As [`at_call`], for functions that signal handlers call: takes no lock and allocates nothing. Of code that was loaded
 /// and of which no symbol was looked up, the path is not known yet.
 #[inline(always)]
-pub fn at_safe_call(process: &'static Process, time_ns: u64, region: u32) {
+pub fn at_safe_call(process: &'static Process, region: u32) -> u64 {
     if is_on() {
         let at = Registers::here();
-        called(process, time_ns, (at, Some(region)));
+        return called(process, (at, Some(region)));
     }
+    clock::now_ns()
 }
 
 /// As [`at_call`], for a call whose return address is at `place` on the stack: the program's registers are those that a
 /// function of the recorder would begin with.
-pub fn at_entry(process: &'static Process, time_ns: u64, place: u64, base: u64) {
+pub fn at_entry(process: &'static Process, place: u64, base: u64) {
     if is_on() {
         modules::renew_if_outdated(|entry| process.entry(entry));
         let at = Registers::of_entry(at_entry as *const () as u64, place, base);
-        called(process, time_ns, (at, None));
+        called(process, (at, None));
     }
 }
 
+/// The sample of a call; the time after it.
 #[inline(never)]
-fn called(process: &'static Process, time_ns: u64, at: (Registers, Option<u32>)) {
-    if !process.records_at(time_ns) {
-        return;
-    }
-    let Some(sampler) = own() else { return };
-    let Some(paths) = nodes::of(process) else { return };
+fn called(process: &'static Process, at: (Registers, Option<u32>)) -> u64 {
+    let sampler = own().filter(|_| process.records_now());
+    let (Some(sampler), Some(paths)) = (sampler, nodes::of(process)) else { return clock::now_ns() };
     let walked = thread::with_table(|table| sampler.called(table, paths, at));
+    let time_ns = clock::now_ns();
     match walked {
         // The last sample has said so.
         Some(walked) if walked.n_new == 0 && sampler.written == Some(walked.path) => {}
         walked => write(process, sampler, time_ns, walked),
     }
+    time_ns
 }
 
 fn own() -> Option<&'static mut ThreadSampler> {
