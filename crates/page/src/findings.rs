@@ -73,18 +73,26 @@ fn class(confidence: Confidence) -> &'static str {
 
 fn place(finding: &Finding) -> Markup {
     const MAX_RANGES: usize = 6;
+    const MAX_PATHS: usize = 2;
     let mut facts = Vec::new();
     if !finding.ranks.is_empty() {
         facts.push(ranks::named(&finding.ranks.list, ROOM));
     }
     facts.extend(finding.when(MAX_RANGES));
+    let (shown, more) = finding.more_call_paths.split_at(MAX_PATHS.min(finding.more_call_paths.len()));
     html! {
         p.small {
             (call_path(&finding.call_path))
             @if let Some(source) = &finding.source { " " span.soft { (source) } }
-            @for path in &finding.more_call_paths { br; span.soft { "also " } (call_path(path)) }
+            @for path in shown { br; span.soft { "also " } (call_path(path)) }
             br;
             span.soft { (facts.join(" · ")) }
+        }
+        @if !more.is_empty() {
+            details.small {
+                summary { (units::counted(more.len() as u64, "more call path", "more call paths")) }
+                @for path in more { (call_path(path)) br; }
+            }
         }
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn own_name(&self, path: CallPathId) -> String {
+    pub fn own_name(&self, path: CallPathId) -> String {
         match self.paths().region(path) {
             Some(region) => short_name(&self.definitions.region(region).name).into_owned(),
             None => crate::NO_REGION.to_owned(),
