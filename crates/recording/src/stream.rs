@@ -5,7 +5,8 @@
 //! commit = bytes and events that are complete      after each event
 //! ```
 //! Law: an event is committed after its bytes are in place, so a reader of what was committed sees whole events;
-//! times never decrease, also where those of the last moment are postponed. The chunk's memory comes from a [`Space`]: a mapped file when recording, a vector in tests.
+//! times never decrease, also where those of the last moment are postponed. The chunk's memory comes from a [`Space`]: a
+//! mapped file when recording, a vector in tests.
 //! Writing an event allocates nothing once the scratch buffer has grown.
 
 use crate::slots::Slot;

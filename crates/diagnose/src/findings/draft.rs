@@ -133,8 +133,8 @@ impl Draft {
         if cx.group.noise.is_none() || self.kind == FindingKind::NotRunning {
             return 0;
         }
-        // Work is what is left of a call without the waiting in it, of which samples may miss some; not so of the time in which
-        // threads did not run.
+        // Work is what is left of a call without the waiting in it, of which samples may miss some, but nothing of the time
+        // in which threads did not run.
         let is_work = matches!(
             self.kind,
             FindingKind::LoadImbalance
