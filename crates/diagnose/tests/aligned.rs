@@ -5,9 +5,9 @@ use ouzel_analyses::semantics::{Category, Semantics};
 use ouzel_context_tree::ContextTrees;
 use ouzel_diagnose::findings::{Confidence, Finding, FindingKind};
 use ouzel_diagnose::segments::{Detail, SegmentsCard, Which};
-use ouzel_diagnose::{ReportAnalyses, RunReport, Steps};
+use ouzel_diagnose::{LossKind, ReportAnalyses, RunReport, Steps};
 use ouzel_engine::{AnalysisSet, Pass};
-use ouzel_model::{Filter, TraceSource};
+use ouzel_model::{Filter, MetricMode, NOT_RUNNING, PROCESSOR_TIME, Region, TraceSource};
 use ouzel_testkit::{OutputApplication, SampledLca, Sampler, ToyTrace, run};
 use std::fmt::Write;
 use std::num::NonZeroUsize;
@@ -195,6 +195,64 @@ fn the_first_finding_of_samples_beside_mpi_is_that_of_exact_events() {
     let (exact, found) = (&exact.findings[0], &found.findings[0]);
     assert_eq!(what(exact), what(found));
     assert!(exact.gain_ns.abs_diff(found.gain_ns) <= found.band_ns + period, "{exact:?} {found:?}");
+}
+
+/// Ranks that compute for so many milliseconds of processor time before each barrier of a loop, sampled every fifth, with
+/// their processor time, and that do not run between two samples for so long.
+fn run_on_a_busy_machine(
+    n: usize,
+    work: impl Fn(usize) -> usize,
+    stands: impl Fn(usize, usize) -> usize,
+) -> ToyTrace {
+    const MS: usize = 1_000_000;
+    let n_ranks = 4;
+    let mut text = vec![String::new(); n_ranks];
+    let (mut time, mut processor) = (0, vec![0; n_ranks]);
+    for i in 0..n {
+        let end = time + (0..n_ranks).map(|rank| MS * (work(rank) + stands(rank, i) + 1)).max().unwrap_or(0);
+        for (rank, text) in text.iter_mut().enumerate() {
+            let mut at = time;
+            let add = |text: &mut String, what: &str, at: usize, processor: usize| {
+                write!(text, ", metric {PROCESSOR_TIME}={processor} @{at}, {what} @{at}")
+                    .expect("text has room");
+            };
+            for nth in 0..work(rank) / 5 {
+                at += 5 * MS + if nth == 2 { MS * stands(rank, i) } else { 0 };
+                processor[rank] += 5 * MS;
+                add(text, "sample main/work", at, processor[rank]);
+            }
+            add(text, "enter MPI_Barrier", at, processor[rank]);
+            write!(text, ", collective barrier @{end}").expect("text has room");
+            add(text, "leave MPI_Barrier", end, processor[rank]);
+        }
+        time = end;
+    }
+    let line = |(rank, text): (usize, &String)| format!("{rank}: sample main/work @0{text}");
+    let mut trace = ToyTrace::new(&text.iter().enumerate().map(line).collect::<Vec<_>>().join("\n"));
+    let definitions = trace.definitions_mut();
+    let metric = definitions.metrics.iter_mut().find(|metric| &*metric.name == PROCESSOR_TIME);
+    let metric = metric.expect("processor time is recorded");
+    (metric.unit, metric.mode) = ("ns".into(), MetricMode::Accumulated);
+    definitions.regions.push(Region { name: NOT_RUNNING.into(), ..definitions.regions[0].clone() });
+    trace.completing_calls()
+}
+
+#[test]
+fn how_long_ranks_do_not_run_is_exact() {
+    let trace = run_on_a_busy_machine(
+        20,
+        |rank| if rank == 3 { 45 } else { 30 },
+        |rank, i| 1 + (7 * rank + 3 * i) % 5,
+    );
+    let report = report(&trace, false);
+    let loss = report.losses.iter().find(|loss| loss.kind == LossKind::NotRunning).expect("nobody stands");
+    // 1 to 5 ms in turn, three on average.
+    assert_eq!((loss.lost_ns, loss.band_ns), (60_000_000, 0));
+    // All that waits is exact, so the work is, too: 15 ms less the mean over four ranks.
+    let [slow, standing, ..] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!(what(slow), (FindingKind::LoadImbalance, vec!["main".into(), "work".into()], vec![3]));
+    assert_eq!((slow.gain_ns, slow.band_ns), (225_000_000, 0));
+    assert_eq!((standing.kind, standing.gain_ns, standing.band_ns), (FindingKind::NotRunning, 60_000_000, 0));
 }
 
 /// Half an iteration is twelve times what one rank's part of the output takes: losses near the band vanish, and no more

@@ -44,6 +44,7 @@ pub use list::{Listed, list};
 pub use ouzel_files::memory;
 pub use partial::{Partial, PartialError};
 pub use pass::{Coverage, IsLast, Pass, PassError, Report};
+pub use processor_time::not_running_region;
 pub use progress::Progress;
 pub use question::{Question, SelectionCx};
 pub use room::roomy;

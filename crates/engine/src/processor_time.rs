@@ -64,6 +64,11 @@ impl ProcessorTime {
     }
 }
 
+/// The region for when a thread does not run, if processor time was recorded.
+pub fn not_running_region(definitions: &Definitions) -> Option<RegionId> {
+    ProcessorTime::new(definitions).map(|it| it.region)
+}
+
 fn is_of_program(region: &Region) -> bool {
     let is_code = matches!(
         region.paradigm,

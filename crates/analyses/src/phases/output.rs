@@ -58,7 +58,8 @@ pub struct PhaseGroup {
     pub program: Vec<ProgramTimes>,
 }
 
-/// What is exact although the members were sampled: calls that were recorded beside the samples.
+/// What is exact although the members were sampled: calls that were recorded beside the samples, and the time in which
+/// threads did not run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecordedTimes {
     /// Their regions.

@@ -3,7 +3,9 @@
 //! The period of a location is the median of the intervals between its samples: single samples that are lost, or come
 //! early, do not change it. A location that records all of its calls has none, as they are exact.
 
-use ouzel_engine::{Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SampleIntervals};
+use ouzel_engine::{
+    Analysis, AnalysisError, FinishCx, LocationCx, LocationSummary, SampleIntervals, not_running_region,
+};
 use ouzel_model::{Content, Contents, EventChunk, EventKind, LocationId, Needs, RegionId, Remap, Ticks};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +29,8 @@ pub struct PeriodsLocal {
 pub struct SamplePeriodsOutput {
     /// Those that were sampled.
     pub locations: BTreeMap<LocationId, SamplePeriod>,
-    /// The regions of calls that were recorded where samples complete them: their times are exact.
+    /// The regions of calls that were recorded where samples complete them, and that of threads that do not run, which
+    /// is the clock less their processor time: their times are exact.
     pub recorded: BTreeSet<RegionId>,
 }
 
@@ -125,9 +128,12 @@ impl Analysis for SamplePeriods {
 
     fn finish(
         &self,
-        partial: SamplePeriodsOutput,
-        _: &FinishCx<'_>,
+        mut partial: SamplePeriodsOutput,
+        cx: &FinishCx<'_>,
     ) -> Result<SamplePeriodsOutput, AnalysisError> {
+        if !partial.recorded.is_empty() {
+            partial.recorded.extend(not_running_region(cx.definitions));
+        }
         Ok(partial)
     }
 }

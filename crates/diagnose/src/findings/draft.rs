@@ -5,7 +5,7 @@ use super::finding::{Confidence, Evidence, Finding, FindingKind, GainBy, Iterati
 use super::ranks::Ranks;
 use ouzel_analyses::phases::{Phase, Uncertainty};
 use ouzel_analyses::semantics::{Category, Family};
-use ouzel_model::{CallPathId, CallPathTree, NOT_RUNNING, TimeRange};
+use ouzel_model::{CallPathId, CallPathTree, TimeRange};
 use ouzel_replay::Edit;
 
 /// A loss is clear if it is so many times its band.
@@ -133,8 +133,7 @@ impl Draft {
         if cx.group.noise.is_none() || self.kind == FindingKind::NotRunning {
             return 0;
         }
-        // Work is what is left of a call without the waiting in it, of which samples may miss some, but nothing of the time
-        // in which threads did not run.
+        // Work is what is left of a call without the waiting in it, of which samples may miss some.
         let is_work = matches!(
             self.kind,
             FindingKind::LoadImbalance
@@ -142,8 +141,7 @@ impl Draft {
                 | FindingKind::SlowRank
                 | FindingKind::SlowNode
         );
-        let waits =
-            |path| cx.category(path, false) != Category::Computation && cx.own_name(path) != NOT_RUNNING;
+        let waits = |path| cx.category(path, false) != Category::Computation;
         let waits_inside = |path| is_work && waits(path) && cx.chain(path).any(|at| at == self.path);
         let own = uncertainty(cx, self.range, |path| path == self.path || waits_inside(path));
         let others = uncertainty(cx, self.range, |path| path != self.path && self.also.contains(&path));
