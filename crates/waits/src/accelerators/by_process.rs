@@ -135,6 +135,7 @@ impl<S: Settle> ByProcess<S> {
             only_step: None,
             only_locations: None,
             is_continued: false,
+            part_end: None,
         }
     }
 

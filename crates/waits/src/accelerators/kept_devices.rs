@@ -15,8 +15,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Records of a slice: of each location, two slices at a border are read once more.
-const SLICE_RECORDS: usize = if cfg!(test) { 16 } else { 1024 };
+/// Records of a slice, at least and at most.
+const SLICE_RECORDS: (usize, usize) = (32, 1024);
+
+/// Records of a slice, evenly spread, at which parts may begin.
+const POINTS: usize = 8;
+
+/// How much is kept in memory, and how the rest is cut.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Records that are kept in memory.
+    pub n_records: usize,
+    /// Records of a slice.
+    slice: usize,
+}
+
+impl Room {
+    /// For records that are replayed in parts of about `most`, by threads that read each so small a share.
+    ///
+    /// All locations have about the same time, so that a part has two slices of each at its borders: if they are many,
+    /// slices are small.
+    pub fn new(most: usize, share: usize, n_locations: usize) -> Self {
+        let slice = most / n_locations.max(1);
+        Room { n_records: most / share, slice: slice.clamp(SLICE_RECORDS.0, SLICE_RECORDS.1) }
+    }
+}
 
 /// The records, by location.
 #[derive(Debug, Default)]
@@ -41,8 +64,9 @@ struct Shelved {
 #[derive(Debug)]
 struct Slice {
     location: LocationId,
-    /// When the first begins, and the last.
-    first: Ticks,
+    /// When records begin, the first and others evenly spread.
+    starts: [Ticks; POINTS],
+    /// When the last begins.
     last: Ticks,
     n_records: usize,
     place: ShelfPlace,
@@ -50,27 +74,33 @@ struct Slice {
 
 impl Slice {
     fn overlaps(&self, range: TimeRange) -> bool {
-        self.first < range.end && range.start <= self.last
+        self.starts[0] < range.end && range.start <= self.last
+    }
+
+    /// When records begin at which parts may, with the number of records up to the next of them.
+    fn points(&self) -> impl Iterator<Item = (Ticks, usize)> + '_ {
+        let n_before = |nth: usize| self.n_records * nth / POINTS;
+        self.starts.iter().enumerate().map(move |(nth, &start)| (start, n_before(nth + 1) - n_before(nth)))
     }
 }
 
 impl KeptDevices {
     /// Adds the records of a location, of which what a replay needs is kept. Those in memory are put aside once there are
-    /// more than `limit`.
-    pub fn add(&mut self, location: LocationId, mut records: DeviceRecords, limit: usize) {
+    /// more than there is room for.
+    pub fn add(&mut self, location: LocationId, mut records: DeviceRecords, room: Room) {
         records.leave_replayed();
         if records.n_records() == 0 {
             return;
         }
         self.n_records += records.n_records();
         self.records.insert(location, records);
-        if limit < self.n_records {
-            self.put_aside();
+        if room.n_records < self.n_records {
+            self.put_aside(room);
         }
     }
 
     /// Puts aside what is in memory.
-    pub fn put_aside(&mut self) {
+    pub fn put_aside(&mut self, room: Room) {
         // What others have put aside has other numbers of call paths.
         let is_own = |of: &Shelved| of.remap.is_none();
         let own = self.shelved.iter().position(is_own).unwrap_or_else(|| {
@@ -82,11 +112,12 @@ impl KeptDevices {
         for (location, records) in std::mem::take(&mut self.records) {
             let n = records.n_records();
             let n_before = slices.len();
-            for start in (0..n).step_by(SLICE_RECORDS) {
-                let end = n.min(start + SLICE_RECORDS);
+            for start in (0..n).step_by(room.slice) {
+                let end = n.min(start + room.slice);
                 let Ok(place) = shelf.put(&records.part(start..end)) else { break };
-                let (first, last) = (records.start(start), records.start(end - 1));
-                slices.push(Slice { location, first, last, n_records: end - start, place });
+                let n_records = end - start;
+                let starts = std::array::from_fn(|nth| records.start(start + n_records * nth / POINTS));
+                slices.push(Slice { location, starts, last: records.start(end - 1), n_records, place });
             }
             if slices[n_before..].iter().map(|it| it.n_records).sum::<usize>() < n {
                 slices.truncate(n_before);
@@ -124,14 +155,9 @@ impl KeptDevices {
         self.shelved.iter().flat_map(|of| &of.slices)
     }
 
-    /// Times that divide the run into parts of about `most` records, in order.
+    /// Times that divide the run into parts of about `most` records, in order: once all is put aside.
     pub fn borders(&self, most: usize) -> Vec<Ticks> {
-        let of_memory = self.records.values().flat_map(|records| {
-            let starts = (0..records.n_records()).step_by(SLICE_RECORDS);
-            starts.map(|nth| (records.start(nth), SLICE_RECORDS.min(records.n_records() - nth)))
-        });
-        let mut starts: Vec<(Ticks, usize)> =
-            of_memory.chain(self.slices().map(|it| (it.first, it.n_records))).collect();
+        let mut starts: Vec<(Ticks, usize)> = self.slices().flat_map(Slice::points).collect();
         starts.sort_unstable();
         // Parts of about the same size.
         let all: usize = starts.iter().map(|it| it.1).sum();

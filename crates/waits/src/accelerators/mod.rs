@@ -276,6 +276,7 @@ impl Analysis for Accelerators {
             only_step: None,
             only_locations: None,
             is_continued: false,
+            part_end: None,
         };
         remarks::shared_devices(cx.definitions).into_iter().for_each(|notice| cx.notices.push(notice));
         let steps = self.steps_of(partial.steps, |location| cx.locations.contains_key(&location));
@@ -307,6 +308,8 @@ pub struct AcceleratorsOutput {
     only_locations: Option<BTreeSet<LocationId>>,
     /// Whether this is a part of the run that is not the first.
     is_continued: bool,
+    /// When the next part begins, if there is one.
+    part_end: Option<Ticks>,
 }
 
 impl AcceleratorsOutput {

@@ -1,12 +1,12 @@
 //! A run that is replayed in parts, as its records would take too much memory at once.
 //!
 //! A part is a range of time of all processes, and replayed alone: what is launched before it begins when it did, and what
-//! waits for that does not wait. So a part gains at most what it would gain in the whole run, but for what reaches over its
-//! borders. Collectives are known for the whole run, and belong to a part if all members begin in it. Law: the gain of a
+//! waits for that does not wait. What runs on after its end counts if threads and streams both gain (see
+//! [`DeviceReplay::gain`](super::replay::DeviceReplay::gain)). So a part gains at most what it would gain in the whole run, but for what reaches over its borders. Collectives are known for the whole run, and belong to a part if all members begin in it. Law: the gain of a
 //! loss is the sum of its gains in all parts.
 
 use super::AcceleratorsOutput;
-use super::kept_devices::KeptDevices;
+use super::kept_devices::{KeptDevices, Room};
 use super::loss::DeviceLoss;
 use super::loss_kind::DeviceLossKind;
 use super::members::DeviceMember;
@@ -36,15 +36,17 @@ pub(super) fn for_parts<R: Send>(
         output.spans = spans.clone();
         return Ok(vec![of_part(output, collectives)]);
     }
-    kept.put_aside();
+    kept.put_aside(Room::new(most, 1, spans.len()));
     let borders = kept.borders(most);
     let of_nth = |nth: usize| {
         let start = nth.checked_sub(1).map_or(Ticks(0), |before| borders[before]);
-        let end = borders.get(nth).copied().unwrap_or(Ticks(u64::MAX));
+        let part_end = borders.get(nth).copied();
+        let end = part_end.unwrap_or(Ticks(u64::MAX));
         let range = TimeRange { start, end };
         let part = AcceleratorsOutput {
             records: kept.within(range)?,
             is_continued: start != Ticks(0),
+            part_end,
             spans: spans.iter().map(|(&id, &(from, to))| (id, (from, to.min(end)))).collect(),
             ..output.clone()
         };

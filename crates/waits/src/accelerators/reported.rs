@@ -14,7 +14,7 @@
 use super::AcceleratorsOutput;
 use super::by_process::{ByProcess, Settle, SettledProcess};
 use super::idle::IdleCause;
-use super::kept_devices::KeptDevices;
+use super::kept_devices::{KeptDevices, Room};
 use super::kernel_imbalance::KernelTimes;
 use super::losses::{DeviceLosses, chosen};
 use super::members::CollectiveMembers;
@@ -175,8 +175,9 @@ impl Settle for ReportOfProcess {
         }
         drop(processes);
         into.sums.merge(sums);
+        let room = Room::new(self.most, PART_IN_MEMORY, definitions.locations.len());
         for (location, records) in output.records {
-            into.kept.add(location, records, self.most / PART_IN_MEMORY);
+            into.kept.add(location, records, room);
         }
     }
 

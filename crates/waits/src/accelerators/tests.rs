@@ -4,8 +4,8 @@ use super::*;
 use ouzel_analyses::time_grid::TimeGrid;
 use ouzel_model::{Filter, TraceSource};
 use ouzel_testkit::simulator::devices::{
-    DeviceFeatures, HostStep, Recording, SimulatedProcess, late_but_ahead, planted_losses, random_devices,
-    simulate_devices, straggler_with_late_host,
+    DeviceFeatures, HostStep, Recording, SimulatedProcess, collectives_without_loss, late_but_ahead,
+    planted_losses, random_devices, simulate_devices, straggler_with_late_host,
 };
 use ouzel_testkit::{Sampler, ToyTrace, laws, run, run_report};
 use std::num::NonZeroUsize;
@@ -627,6 +627,26 @@ fn losses_of_parts_add_up_nearly_to_those_of_the_run() {
             expected.gain.0
         );
     }
+}
+
+#[test]
+fn what_runs_past_the_end_of_a_part_is_no_gain() {
+    let processes = collectives_without_loss();
+    let simulated = simulate_devices(&processes, Recording::Full);
+    let definitions = simulated.trace.definitions();
+    let communication = |list: &[DeviceLoss]| -> Ticks {
+        let of = list.iter().filter(|it| it.kind == DeviceLossKind::ExposedCommunication);
+        Ticks(of.map(|it| it.gain.0).sum())
+    };
+    let of_run = output(&simulated.trace).losses(definitions).expect("it can be replayed");
+    // The last one of the run.
+    assert_eq!(communication(&of_run.list), Ticks(12));
+    // Fewer than three steps in each of 22 parts.
+    let max_bytes = 12 * 384 * processes.len() as u64;
+    let devices = run(&simulated.trace, ReportedDevices::new(definitions, max_bytes));
+    let (found, notice) = devices.losses(definitions, THREADS).unwrap();
+    assert!(notice.is_some_and(|it| it.message.contains("in 22 parts")));
+    assert_eq!(communication(&found.expect("parts can be replayed").list), Ticks(12));
 }
 
 /// What a run loses where samples show what its hosts do and streams have exact times: run time and losses.

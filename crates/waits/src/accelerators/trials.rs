@@ -25,6 +25,6 @@ impl<'r> Trials<'r> {
         changes.iter().for_each(|of| self.lengths.change(of));
         self.replay.run_into(&mut self.times, &self.lengths);
         changes.iter().for_each(|of| self.lengths.restore(of, &self.replay.lengths));
-        self.replay.run_end.saturating_sub(self.times.run_end)
+        u64::try_from(self.replay.gain(&self.times)).unwrap_or(0)
     }
 }

@@ -277,8 +277,8 @@ impl AcceleratorsOutput {
             n_changed,
             known,
             has_operations: !replay.operations.is_empty(),
-            run_end: before.run_end,
-            gain: before.run_end as i64 - after.run_end as i64,
+            run_end: before.ends.last(),
+            gain: replay.gain(&after),
             steps: firsts,
         })
     }

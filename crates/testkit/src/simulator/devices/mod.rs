@@ -24,7 +24,9 @@ mod random;
 mod steps;
 
 pub use machine::simulate_devices;
-pub use planted::{PlantedLoss, late_but_ahead, planted_losses, straggler_with_late_host};
+pub use planted::{
+    PlantedLoss, collectives_without_loss, late_but_ahead, planted_losses, straggler_with_late_host,
+};
 pub use random::{DeviceFeatures, random_devices};
 
 use crate::ToyTrace;

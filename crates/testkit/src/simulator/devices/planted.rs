@@ -123,6 +123,18 @@ pub fn straggler_with_late_host() -> PlantedLoss {
     PlantedLoss { kind: "straggler", faulty: four(145), clean: four(0) }
 }
 
+/// Hosts that take more time for each step than their devices, one after the other, and collectives that nothing hides:
+/// without these, the run takes as long.
+pub fn collectives_without_loss() -> Vec<SimulatedProcess> {
+    let step = [HostStep::Work("prepare", 24), kernel(0, "solve", 10), HostStep::Collective(0, 12)];
+    let rank = |it: u64| {
+        let mut process = process(&step, 1);
+        process.threads[0].insert(0, HostStep::Work("start", 6 * it));
+        process
+    };
+    (0..4).map(rank).collect()
+}
+
 /// A host that takes time before each launch, but less than the device for each kernel: it loses nothing.
 pub fn late_but_ahead() -> Vec<SimulatedProcess> {
     vec![process(&[HostStep::Work("prepare", 8), kernel(0, "solve", 20)], 1)]
