@@ -81,7 +81,7 @@ pub struct FoldedMember {
 ///
 /// Averages are floats. They are taken along a fixed tree over the locations, so that they do not depend on the
 /// order of folding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContextTreesPartial {
     groups: Vec<Halving>,
     doubts: SampleDoubts,
@@ -136,7 +136,7 @@ impl Analysis for ContextTreesFold {
     type Partial = ContextTreesPartial;
     type Output = ContextTreesOutput;
     const NAME: &'static str = "context_trees";
-    const PARTIAL_VERSION: u32 = 4;
+    const PARTIAL_VERSION: u32 = 5;
 
     fn needs(&self) -> Needs {
         let needs = if self.paths.is_empty() { Needs::NOTHING } else { Needs::SAMPLES };
@@ -148,7 +148,7 @@ impl Analysis for ContextTreesFold {
     }
 
     fn empty(&self) -> ContextTreesPartial {
-        let groups = vec![Halving::default(); self.peers.groups().len()];
+        let groups = self.peers.groups().iter().map(|_| Halving::default()).collect();
         ContextTreesPartial { groups, doubts: SampleDoubts::default() }
     }
 
@@ -247,10 +247,16 @@ impl Analysis for ContextTreesFold {
         cx: &FinishCx<'_>,
     ) -> Result<ContextTreesOutput, AnalysisError> {
         partial.doubts.tell(cx.notices);
-        let groups = self.peers.groups().iter().zip(partial.groups).map(|(group, halving)| {
+        let mut groups = Vec::new();
+        for (group, halving) in self.peers.groups().iter().zip(partial.groups) {
             let clusters = halving.finish(group.members.len() as u32, &Self::merger());
-            TreeGroup::new(group, clusters, &self.assembler)
-        });
-        Ok(ContextTreesOutput { groups: groups.filter(|group| !group.locations.is_empty()).collect() })
+            let clusters = clusters.map_err(|reason| AnalysisError {
+                analysis: Self::NAME,
+                reason: format!("a temporary file cannot be read: {reason}"),
+            })?;
+            groups.push(TreeGroup::new(group, clusters, &self.assembler));
+        }
+        groups.retain(|group| !group.locations.is_empty());
+        Ok(ContextTreesOutput { groups })
     }
 }

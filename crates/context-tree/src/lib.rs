@@ -28,6 +28,7 @@ mod merger;
 mod node;
 mod output;
 mod pairs;
+mod parked;
 mod partial;
 mod piece;
 mod prune;

@@ -11,10 +11,10 @@ use crate::assemble::LoopRecord;
 use crate::cluster::{Weighted, merge_cluster_set, middle};
 use crate::merger::Merger;
 use crate::node::Node;
+use crate::parked::{MemberRange, Parked};
 use crate::sample_tree::{LcaQuality, SampledLocation};
 use ouzel_model::Ticks;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// Locations of a peer group that are alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,13 +53,17 @@ impl Alike {
 }
 
 /// Clusters by their range of members: singletons, and the greatest complete nodes of the halving tree.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Halving(BTreeMap<(u32, u32), Vec<Alike>>);
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Halving {
+    parked: Parked,
+    /// Why some of what was put aside is lost, if it is.
+    lost: Option<String>,
+}
 
 /// A node of the halving tree and the ranges it is made of.
 struct Above {
-    range: (u32, u32),
-    parts: Vec<(u32, u32)>,
+    range: MemberRange,
+    parts: Vec<MemberRange>,
 }
 
 impl Halving {
@@ -70,45 +74,59 @@ impl Halving {
     }
 
     /// Adds the locations of another part of the same group of `n`.
-    pub fn merge(&mut self, other: Halving, n: u32, merger: &Merger<'_>) {
-        for (range, clusters) in other.0 {
+    pub fn merge(&mut self, mut other: Halving, n: u32, merger: &Merger<'_>) {
+        self.lost = self.lost.take().or(other.lost.take());
+        for range in other.parked.ranges() {
+            let clusters = other.take(range);
             self.insert(range, clusters, n, merger);
+            self.lost = self.lost.take().or(other.lost.take());
         }
     }
 
-    fn insert(&mut self, range: (u32, u32), clusters: Vec<Alike>, n: u32, merger: &Merger<'_>) {
+    fn take(&mut self, range: MemberRange) -> Vec<Alike> {
+        self.parked.take(range).unwrap_or_else(|error| {
+            self.lost = Some(error.to_string());
+            Vec::new()
+        })
+    }
+
+    fn insert(&mut self, range: MemberRange, clusters: Vec<Alike>, n: u32, merger: &Merger<'_>) {
         let k = merger.rule.k(n as usize);
-        self.0.insert(range, clusters);
-        let mut complete = range;
+        let (mut complete, mut clusters) = (range, clusters);
         while let Some(above) = above(complete, n, k)
-            && above.parts.iter().all(|part| self.0.contains_key(part))
+            && above.parts.iter().all(|part| *part == complete || self.parked.contains(*part))
         {
-            let parts: Vec<Alike> =
-                above.parts.iter().filter_map(|part| self.0.remove(part)).flatten().collect();
+            self.parked.put(complete, clusters);
+            let parts: Vec<Alike> = above.parts.iter().flat_map(|part| self.take(*part)).collect();
             // At most K instances are not compared before they meet others.
             let is_leaf = above.range.1 - above.range.0 <= k as u32;
-            self.0.insert(above.range, if is_leaf { parts } else { unite(parts, k, merger) });
+            clusters = if is_leaf { parts } else { unite(parts, k, merger) };
             complete = above.range;
         }
+        self.parked.put(complete, clusters);
+        self.parked.make_room();
     }
 
     /// At most K clusters of all locations; missing locations are skipped.
-    pub fn finish(self, n: u32, merger: &Merger<'_>) -> Vec<Alike> {
+    ///
+    /// # Errors
+    /// The reason, if some of what was put aside cannot be read.
+    pub fn finish(mut self, n: u32, merger: &Merger<'_>) -> Result<Vec<Alike>, String> {
         let k = merger.rule.k(n as usize);
-        let mut ranges = self.0.into_values();
-        let mut clusters = ranges.next().unwrap_or_default();
-        for others in ranges {
-            clusters.extend(others);
-            if 2 * k < clusters.len() {
+        let mut clusters = Vec::new();
+        for range in self.parked.ranges() {
+            let is_first = clusters.is_empty();
+            clusters.extend(self.take(range));
+            if !is_first && 2 * k < clusters.len() {
                 clusters = unite(clusters, k, merger);
             }
         }
-        unite(clusters, k, merger)
+        self.lost.map_or_else(|| Ok(unite(clusters, k, merger)), Err)
     }
 }
 
 /// The parent, in the halving tree over `n` members, of the node of a range; `None` for the whole.
-fn above(range: (u32, u32), n: u32, k: usize) -> Option<Above> {
+fn above(range: MemberRange, n: u32, k: usize) -> Option<Above> {
     let mut at = (0, n);
     let mut found = None;
     while at != range {
@@ -188,8 +206,8 @@ mod tests {
                 }
                 let [mut all, other] = parts;
                 all.merge(other, n, &merger);
-                assert_eq!(all.0.len(), 1);
-                let found = all.finish(n, &merger);
+                assert_eq!(all.parked.ranges(), [(0, n)]);
+                let found = all.finish(n, &merger).expect("all is there");
                 let found: Vec<Vec<usize>> =
                     found.iter().map(|c| c.members.iter().map(|&m| m as usize).collect()).collect();
                 assert_eq!(found, expected);
@@ -203,10 +221,10 @@ mod tests {
         let (n, mut halving) = (1000, Halving::default());
         for member in 0..n - 1 {
             halving.add(Alike::one(member, tree(member), Vec::new()), n, &merger);
-            let n_trees: usize = halving.0.values().map(Vec::len).sum();
+            let n_trees = halving.parked.n_trees();
             assert!(n_trees <= 10 * 11, "{n_trees} trees of {member}");
         }
-        let clusters = halving.finish(n, &merger);
+        let clusters = halving.finish(n, &merger).expect("all is there");
         assert_eq!(clusters.iter().map(|cluster| cluster.members.len()).sum::<usize>(), 999);
     }
 }
