@@ -15,8 +15,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Nodes of trees that are kept in memory: some 15 MB.
-const MOST_NODES: usize = if cfg!(test) { 4 } else { 1 << 17 };
+/// Nodes of trees that are kept in memory: some 4 MB.
+const MOST_NODES: usize = if cfg!(test) { 4 } else { 1 << 15 };
 
 /// Members from the first to before the second.
 pub(crate) type MemberRange = (u32, u32);
