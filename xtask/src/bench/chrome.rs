@@ -95,7 +95,7 @@ pub fn job(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>> {
     let size = format!("{n_ranks} × {} MB", n_bytes / 1_000_000);
     let wanted = Target::AtLeast(BYTES_PER_CORE_SECOND);
     let mut rows = Vec::new();
-    let questions: [&[&str]; 8] = [
+    let questions: [&[&str]; 9] = [
         &["breakdown"],
         &["profile"],
         &["idle"],
@@ -103,6 +103,7 @@ pub fn job(root: &Path, ouzel: &Path, quick: bool) -> Result<Vec<Row>> {
         &["kernels", "--over-time", "100"],
         &["idle", "--by", "cause"],
         &["critical-path"],
+        &["critical-path", "--no-launch-cost"],
         &["report"],
     ];
     for question in questions {
