@@ -63,6 +63,15 @@ impl Intervals {
         }
     }
 
+    /// Adds the ticks of another set, without a copy if either has none.
+    pub fn unite(&mut self, other: Intervals) {
+        if self.is_empty() {
+            *self = other;
+        } else if !other.is_empty() {
+            *self = self.union(&other);
+        }
+    }
+
     /// Takes out the ticks before `at`.
     #[must_use]
     pub(crate) fn take_before(&mut self, at: u64) -> Intervals {

@@ -195,7 +195,7 @@ impl BreakdownLocal {
         let oldest = self.open.values().min().copied().unwrap_or(self.since);
         let horizon = self.since.min(oldest).0;
         let mut past = self.calls.take_before(horizon);
-        past.communication = past.communication.union(&self.requests.take_before(horizon));
+        past.communication.unite(self.requests.take_before(horizon));
         self.forgotten.add(&past.times());
         // A request that is never completed holds everything after it: then look half as often.
         self.forget_at = FORGET_AT.max(2 * (self.calls.len() + self.requests.len()));

@@ -199,7 +199,7 @@ impl AcceleratorsOutput {
                 super::summary::add(&mut own, it.start.0, it.end.0);
             }
             let device = devices.entry(stream.device).or_default();
-            *device = device.union(&own);
+            device.unite(own);
         }
         devices
     }

@@ -86,9 +86,9 @@ impl AcceleratorsOutput {
                 let shared = self.apis.shared_device(stream.device);
                 let context = shared.is_none().then_some(stream.device);
                 let device = devices.entry((shared, context)).or_default();
-                device.all = device.all.union(&of.all);
-                device.computing = device.computing.union(&of.computing);
-                device.communicating = device.communicating.union(&of.communicating);
+                device.all.unite(of.all);
+                device.computing.unite(of.computing);
+                device.communicating.unite(of.communicating);
                 let (start, end) = device.span.unwrap_or((first, last));
                 device.span = Some((start.min(first), end.max(last)));
             }
