@@ -1,11 +1,12 @@
 //! The fold: enters and leaves, or samples where there are none, into trees; trees into clusters.
 
 use crate::align::{LookAhead, Order};
+use crate::alike_locations::Alike;
 use crate::assemble::{Assembler, IterationClustering};
 use crate::builder::Builder;
 use crate::merger::{Merger, Over};
 use crate::output::{ContextTreesOutput, TreeGroup};
-use crate::partial::{Alike, Halving};
+use crate::partial::Halving;
 use crate::sample_tree::{LocationSamples, SampleDoubts, SampleTiming, SampledPaths};
 use ouzel_analyses::peers::{PeerGroups, PeerKind};
 use ouzel_analyses::phases::{AnchorCounter, IterationParts, PartRules};

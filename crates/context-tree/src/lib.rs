@@ -14,6 +14,7 @@
 
 mod align;
 mod alike;
+mod alike_locations;
 mod analysis;
 mod assemble;
 mod builder;

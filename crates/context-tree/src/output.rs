@@ -1,8 +1,8 @@
 //! Which locations and iterations are alike.
 
+use crate::alike_locations::Alike;
 use crate::assemble::{Assembler, LoopRecord};
 use crate::node::{Body, IterationCluster, LoopSource, Node, StaticId};
-use crate::partial::Alike;
 use crate::sample_tree::LcaQuality;
 use ouzel_analyses::peers::{PeerGroup, PeerKind};
 use ouzel_model::{LocationId, RegionId, Ticks};

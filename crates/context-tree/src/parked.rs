@@ -7,7 +7,7 @@
 //!
 //! Neighbours are folded together, in order: those at the front wait the longest. Law: what is taken is what was put.
 
-use crate::partial::Alike;
+use crate::alike_locations::Alike;
 use ouzel_engine::{Shelf, ShelfPlace};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

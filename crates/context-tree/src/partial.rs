@@ -7,50 +7,13 @@
 //! `K · log2 N` trees.
 //! This module does not compare or average trees itself.
 
+use crate::alike_locations::Alike;
 use crate::assemble::LoopRecord;
-use crate::cluster::{Weighted, merge_cluster_set, middle};
+use crate::cluster::{merge_cluster_set, middle};
 use crate::merger::Merger;
-use crate::node::Node;
 use crate::parked::{MemberRange, Parked};
-use crate::sample_tree::{LcaQuality, SampledLocation};
-use ouzel_model::Ticks;
+use crate::sample_tree::LcaQuality;
 use serde::{Deserialize, Serialize};
-
-/// Locations of a peer group that are alike.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Alike {
-    /// Indices in the peer group, ascending.
-    pub members: Vec<u32>,
-    /// Their average.
-    pub average: Weighted,
-    /// The loops of the first member.
-    pub loops: Vec<LoopRecord>,
-    /// The longest of the members' median intervals between samples, in ticks; 0 if all have exact events.
-    pub period: u64,
-    /// What is known about instances, at worst.
-    pub quality: LcaQuality,
-}
-
-impl Alike {
-    /// One location with exact events.
-    pub fn one(member: u32, tree: Node, loops: Vec<LoopRecord>) -> Self {
-        let average = Weighted::new(tree, 1.0, 0.0);
-        Alike { members: vec![member], average, loops, period: 0, quality: LcaQuality::Exact }
-    }
-
-    /// One location with samples, taken every `period`, beside recorded calls.
-    pub fn beside_calls(member: u32, tree: Node, loops: Vec<LoopRecord>, period: Ticks) -> Self {
-        let average = Weighted::new(tree, 1.0, period.0 as f64);
-        Alike { members: vec![member], average, loops, period: period.0, quality: LcaQuality::UpperBound }
-    }
-
-    /// One location with samples alone.
-    pub fn sampled(member: u32, samples: SampledLocation) -> Self {
-        let SampledLocation { tree, duration, loops, period, quality, .. } = samples;
-        let average = Weighted::one(tree, duration, period.0 as f64);
-        Alike { members: vec![member], average, loops, period: period.0, quality }
-    }
-}
 
 /// Clusters by their range of members: singletons, and the greatest complete nodes of the halving tree.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -182,7 +145,7 @@ mod tests {
     use crate::align::LookAhead;
     use crate::cluster::cluster;
     use crate::merger::Over;
-    use crate::node::StaticId;
+    use crate::node::{Node, StaticId};
     use ouzel_testkit::Rng;
 
     fn tree(i: u32) -> Node {

@@ -42,6 +42,8 @@ mod named_losses;
 mod names;
 mod over_time;
 mod parts;
+#[cfg(test)]
+mod parts_tests;
 mod path;
 #[cfg(test)]
 mod path_tests;
