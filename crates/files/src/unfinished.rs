@@ -27,6 +27,11 @@ const MAX_NAME_BYTES: usize = 64;
 /// Everything that is unfinished in this process.
 static REGISTRY: Mutex<BTreeMap<PathBuf, UnfinishedKind>> = Mutex::new(BTreeMap::new());
 
+/// An error of a temporary file, which says where that is: it is often reported beside a place in another file.
+pub fn of_temporary_file(error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the temporary file in {:?}: {error}", std::env::temp_dir()))
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnfinishedKind {
     File,
@@ -331,5 +336,13 @@ mod tests {
             new.become_at(&old, Existing::Replace).unwrap();
             assert_eq!(mode(&old), old_mode);
         }
+    }
+
+    #[test]
+    fn an_error_of_a_temporary_file_says_where_it_is() {
+        let error = of_temporary_file(&ErrorKind::StorageFull.into());
+        let folder = format!("{:?}", std::env::temp_dir());
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(error.to_string().contains(&folder), "{error}");
     }
 }

@@ -10,6 +10,7 @@
 
 use ouzel_files::input::SharedFile;
 use ouzel_files::memory;
+use ouzel_files::unfinished::of_temporary_file;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{self, Read, Seek, SeekFrom, Take, Write};
@@ -219,11 +220,6 @@ impl Scratch {
         input.seek(SeekFrom::Start(offset))?;
         Ok(Some(input.take((n_records * RECORD_BYTES) as u64)))
     }
-}
-
-/// The error, which says where the file is: it is reported beside a place in the trace.
-fn of_temporary_file(error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("the temporary file in {:?}: {error}", std::env::temp_dir()))
 }
 
 /// The records of every track.
@@ -520,13 +516,5 @@ mod tests {
             let found = drained(&all, track);
             assert!(found.len() == 2 * RUN_RECORDS + 5 && found.iter().all(|it| it.what == what));
         }
-    }
-
-    #[test]
-    fn an_error_of_the_temporary_file_says_where_it_is() {
-        let error = of_temporary_file(&io::ErrorKind::StorageFull.into());
-        let folder = format!("{:?}", std::env::temp_dir());
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
-        assert!(error.to_string().contains(&folder), "{error}");
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! A part is a range of time of all processes, and replayed alone: what is launched before it begins when it did, and what
 //! waits for that does not wait. What runs on after its end counts if threads and streams both gain (see
-//! [`DeviceReplay::gain`](super::replay::DeviceReplay::gain)). So a part gains at most what it would gain in the whole run, but for what reaches over its borders. Collectives are known for the whole run, and belong to a part if all members begin in it. Law: the gain of a
-//! loss is the sum of its gains in all parts.
+//! [`DeviceReplay::gain`](super::replay::DeviceReplay::gain)). So a part gains at most what it would gain in the whole run,
+//! but for what reaches over its borders. Collectives are known for the whole run, and belong to a part if all members begin
+//! in it. Law: the gain of a loss is the sum of its gains in all parts.
 
 use super::AcceleratorsOutput;
 use super::kept_devices::{KeptDevices, Room};

@@ -23,6 +23,7 @@ use super::rows::ReportRow;
 use super::store::Partition;
 use crate::position::u32_from;
 use links::{Callers, LinkedCalls};
+use ouzel_files::unfinished::of_temporary_file;
 use ouzel_model::{LaunchShape, Level, Notice, NoticeCode, ReadError, SampledContexts};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -361,6 +362,6 @@ impl ReportScan<'_> {
 
 /// An error of a temporary file.
 pub(crate) fn temporary_error(file: &Arc<str>, error: &std::io::Error) -> ReadError {
-    let reason = format!("the temporary file for its rows in {:?}: {error}", std::env::temp_dir());
+    let reason = of_temporary_file(error).to_string();
     ReadError { file: Arc::clone(file), offset: 0, record: 0, reason }
 }
