@@ -6,6 +6,9 @@
 //! ```
 //! Law: a node's number and contents never change, and [`PathTable::intern`] takes no lock and allocates nothing, so a
 //! signal handler may call it at any moment. A path may get two numbers if two threads meet it at the same time.
+//!
+//! Law: each segment is made once, by one thread: making it writes zeros, which would erase what another thread has
+//! written there. The thread that makes the middle node of a segment makes the next segment.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -60,7 +63,10 @@ pub type NodeFields = [AtomicU64; N_NODE_FIELDS];
 
 /// Where nodes are.
 pub trait NodeSpace {
-    /// A segment of [`SEGMENT_NODES`], all zero when it is new; none if there is no room.
+    /// Makes a segment of [`SEGMENT_NODES`], all zero, if there is room.
+    fn make(&self, i: usize);
+
+    /// A segment that was made; none if it was not.
     fn segment(&self, i: usize) -> Option<&[NodeFields]>;
 }
 
@@ -74,10 +80,15 @@ pub struct PathTable<'i, S> {
 }
 
 impl<'i, S: NodeSpace> PathTable<'i, S> {
-    /// An empty table with an index of zeros, whose length is a power of two.
+    /// An empty table with an index of zeros, whose length is a power of two. It has no room before [`PathTable::begin`].
     pub fn new(space: S, index: &'i [AtomicU32]) -> Self {
         assert!(index.len().is_power_of_two(), "places are found by a mask");
         PathTable { space, n: AtomicU32::new(0), index }
+    }
+
+    /// Makes the first segment. To be called once, before there are other threads.
+    pub fn begin(&self) {
+        self.space.make(0);
     }
 
     /// The path that a frame has below `parent`. None if there is no room.
@@ -109,6 +120,9 @@ impl<'i, S: NodeSpace> PathTable<'i, S> {
             return None;
         }
         let own = self.n.fetch_add(1, Ordering::Relaxed);
+        if own as usize % SEGMENT_NODES == SEGMENT_NODES / 2 {
+            self.space.make(own as usize / SEGMENT_NODES + 1);
+        }
         let node = self.node(own)?;
         node[1].store(frame.0, Ordering::Relaxed);
         node[0].store(parent, Ordering::Release);
@@ -169,12 +183,14 @@ mod tests {
 
     struct Memory {
         segments: Vec<OnceLock<Vec<NodeFields>>>,
+        n_made: Vec<AtomicU32>,
         n_max: usize,
     }
 
     impl Memory {
         fn new(n_max: usize) -> Self {
-            Memory { segments: (0..N_SEGMENTS).map(|_| OnceLock::new()).collect(), n_max }
+            let segments = (0..N_SEGMENTS).map(|_| OnceLock::new()).collect();
+            Memory { segments, n_made: index(N_SEGMENTS + 1), n_max }
         }
 
         fn bytes(&self) -> Vec<u8> {
@@ -184,9 +200,16 @@ mod tests {
     }
 
     impl NodeSpace for &Memory {
-        fn segment(&self, i: usize) -> Option<&[NodeFields]> {
+        fn make(&self, i: usize) {
+            self.n_made[i].fetch_add(1, Ordering::Relaxed);
             let new = || (0..SEGMENT_NODES).map(|_| Default::default()).collect();
-            (i < self.n_max).then(|| self.segments[i].get_or_init(new).as_slice())
+            if i < self.n_max {
+                self.segments[i].get_or_init(new);
+            }
+        }
+
+        fn segment(&self, i: usize) -> Option<&[NodeFields]> {
+            self.segments.get(i)?.get().map(Vec::as_slice)
         }
     }
 
@@ -194,10 +217,16 @@ mod tests {
         (0..n).map(|_| AtomicU32::new(0)).collect()
     }
 
+    fn begun<'i>(memory: &'i Memory, index: &'i [AtomicU32]) -> PathTable<'i, &'i Memory> {
+        let table = PathTable::new(memory, index);
+        table.begin();
+        table
+    }
+
     #[test]
     fn a_path_has_one_number_and_is_read_as_it_was_written() {
         let (memory, index) = (Memory::new(1), index(1024));
-        let table = PathTable::new(&memory, &index);
+        let table = begun(&memory, &index);
         let frame = |i: u64| Frame::new(i as u16 % 3, 0x40_0000 + i);
         let main = table.intern(None, frame(0)).expect("room");
         let solve = table.intern(Some(main), frame(1)).expect("room");
@@ -215,7 +244,7 @@ mod tests {
     #[test]
     fn without_room_there_are_no_more_paths() {
         let (memory, index) = (Memory::new(1), index(1 << 16));
-        let table = PathTable::new(&memory, &index);
+        let table = begun(&memory, &index);
         let n = (0..).take_while(|&i| table.intern(None, Frame::new(0, i)).is_some()).count();
         assert_eq!(n, SEGMENT_NODES);
         assert_eq!(table.intern(None, Frame::new(0, 5)), Some(PathId(5)), "known paths are found");
@@ -224,7 +253,7 @@ mod tests {
     #[test]
     fn threads_agree() {
         let (memory, index) = (Memory::new(4), index(1 << 16));
-        let table = PathTable::new(&memory, &index);
+        let table = begun(&memory, &index);
         let walk = || -> Vec<Option<PathId>> {
             let mut parent = None;
             let step = |i: u64| {
@@ -253,6 +282,20 @@ mod tests {
                 assert_eq!(frames(id), expected);
             }
         }
+    }
+
+    #[test]
+    fn each_segment_is_made_once() {
+        let (memory, index) = (Memory::new(8), index(1 << 18));
+        let table = begun(&memory, &index);
+        let walk = |i: u64| (0..20_000).filter_map(|n| table.intern(None, Frame::new(0, 4 * n + i))).count();
+        std::thread::scope(|scope| {
+            (0..4).for_each(|i| drop(scope.spawn(move || walk(i))));
+        });
+        let n_made: Vec<u32> = memory.n_made.iter().map(|n| n.load(Ordering::Relaxed)).collect();
+        let n_begun = 80_000 / SEGMENT_NODES;
+        assert!(n_made[..=n_begun].iter().all(|&n| n == 1), "{n_made:?}");
+        assert!(n_made[n_begun + 2..].iter().all(|&n| n == 0), "{n_made:?}");
     }
 
     #[test]

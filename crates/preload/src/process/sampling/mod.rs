@@ -63,6 +63,9 @@ fn start_process() {
     BEFORE_NS.store(clock::processor_ns(), Ordering::Relaxed);
     let Some(_outermost) = Outermost::enter() else { return };
     let Some(process) = process::get() else { return };
+    if let Some(paths) = nodes::of(process) {
+        paths.begin();
+    }
     modules::entries().iter().for_each(|entry| process.entry(entry));
     modules::renew(|entry| process.entry(entry));
     if let Some(source) = start(process) {

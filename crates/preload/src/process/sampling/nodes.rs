@@ -6,11 +6,11 @@ use ouzel_recording::settings;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::slice;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// The segments of a process's paths; each is mapped when it is first needed, by a signal handler as well.
+/// The segments of a process's paths; each is mapped before it is needed, by a signal handler as well.
 #[derive(Debug)]
 pub struct MappedNodes {
     path: CString,
@@ -28,34 +28,27 @@ impl MappedNodes {
     fn map(&self, i: usize) -> Option<*mut NodeFields> {
         const BYTES: usize = SEGMENT_NODES * NODE_BYTES;
         // Without a process there is nobody to say that room is missing.
-        let process = crate::process::begun()?;
-        let mapping = if process.may_write(BYTES as u64) {
-            Mapping::new(&self.path, (i * BYTES) as u64, BYTES)
-        } else {
-            return None;
-        };
+        let process = crate::process::begun().filter(|process| process.may_write(BYTES as u64))?;
+        let mapping = Mapping::new(&self.path, (i * BYTES) as u64, BYTES);
         let mapping = mapping.map_err(|error| process.lose_by(error)).ok()?;
-        let start = mapping.start().as_ptr().cast::<NodeFields>();
-        let place = self.segments.get(i)?;
-        match place.compare_exchange(ptr::null_mut(), start, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => {
-                // It stays mapped as long as the process.
-                std::mem::forget(mapping);
-                Some(start)
-            }
-            Err(other) => Some(other),
-        }
+        let start = mapping.start().as_ptr().cast();
+        // It stays mapped as long as the process.
+        std::mem::forget(mapping);
+        Some(start)
     }
 }
 
 impl NodeSpace for MappedNodes {
-    fn segment(&self, i: usize) -> Option<&[NodeFields]> {
-        let mut start = self.segments.get(i)?.load(Ordering::Acquire);
-        if start.is_null() {
-            start = self.map(i)?;
+    fn make(&self, i: usize) {
+        if let Some(segment) = self.segments.get(i) {
+            segment.store(self.map(i).unwrap_or(ptr::null_mut()), Ordering::Release);
         }
+    }
+
+    fn segment(&self, i: usize) -> Option<&[NodeFields]> {
+        let start = NonNull::new(self.segments.get(i)?.load(Ordering::Acquire))?;
         // SAFETY: segments have this many nodes of atomic numbers, aligned to pages, and are never unmapped.
-        Some(unsafe { slice::from_raw_parts(start, SEGMENT_NODES) })
+        Some(unsafe { slice::from_raw_parts(start.as_ptr(), SEGMENT_NODES) })
     }
 }
 
