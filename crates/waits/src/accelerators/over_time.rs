@@ -94,9 +94,6 @@ pub struct DelayRange {
     pub n: u64,
 }
 
-/// From each time on, the length of a queue.
-type QueueSteps = Vec<(Ticks, u64)>;
-
 /// What is kept of some processes: integers and ids only.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OverTimeSums {
@@ -226,49 +223,14 @@ impl AcceleratorsOutput {
                 bins[bin].max_delay_ns = bins[bin].max_delay_ns.max(Some(ns));
             }
         }
-        let steps = queue_steps(&self.queue_changes(process, stream));
-        for pair in steps.windows(2) {
-            let ((start, length), (end, _)) = (pair[0], pair[1]);
-            for_bins(grid, (start, end), |bin, ticks| {
+        for (range, length) in self.queue(process, stream).lengths() {
+            for_bins(grid, range, |bin, ticks| {
                 bins[bin].queued += u128::from(length) * u128::from(ticks.0);
                 bins[bin].max_queue_length = bins[bin].max_queue_length.max(length);
             });
         }
         (0 < n).then_some(bins)
     }
-
-    /// When the queue of a stream gets longer or shorter by one, in order.
-    pub(super) fn queue_changes(
-        &self,
-        process: &DeviceProcess<'_>,
-        stream: &Stream<'_>,
-    ) -> Vec<(Ticks, i64)> {
-        let launched = stream.operations.iter().zip(&stream.launches).enumerate();
-        let mut changes: Vec<(Ticks, i64)> = Vec::new();
-        for (_, (it, launch)) in launched.filter(|(nth, _)| self.counts(stream, *nth)) {
-            if let Some(place) = *launch {
-                let enter = process.call(place).enter;
-                changes.extend([(enter, 1), (it.start.max(enter), -1)]);
-            }
-        }
-        changes.sort_unstable();
-        changes
-    }
-}
-
-/// The length of a queue from each change on; none before the first and after the last.
-pub(super) fn queue_steps(changes: &[(Ticks, i64)]) -> QueueSteps {
-    let mut steps = QueueSteps::new();
-    let mut length = 0_i64;
-    for &(at, change) in changes {
-        length += change;
-        let now = u64::try_from(length).unwrap_or(0);
-        match steps.last_mut().filter(|last| last.0 == at) {
-            Some(last) => last.1 = now,
-            None => steps.push((at, now)),
-        }
-    }
-    steps
 }
 
 /// From the end of a launch until its operation begins; `None` if the launch blocks or is not known.

@@ -5,7 +5,7 @@
 //! whose launch is not known have neither.
 
 use super::AcceleratorsOutput;
-use super::over_time::{DelayRange, QueueLength, delay_ns, queue_steps};
+use super::over_time::{DelayRange, QueueLength, delay_ns};
 use super::sums::{DelaySums, QueueSums, RankKey};
 use crate::devices::streams::{DeviceProcess, Stream};
 use ouzel_model::{Definitions, LocationId, Ticks, WorldRank};
@@ -68,7 +68,51 @@ pub(super) fn delay_rows(delays: &BTreeMap<RankKey, DelaySums>) -> (Vec<LaunchDe
     (rows, ranges)
 }
 
+/// When operations come into the queue of a stream and when they leave it, each list in order.
+pub(super) struct StreamQueueTimes {
+    entered: Vec<Ticks>,
+    left: Vec<Ticks>,
+}
+
+impl StreamQueueTimes {
+    /// Whether no operation was in it.
+    pub fn is_empty(&self) -> bool {
+        self.entered.is_empty()
+    }
+
+    /// How long it is from each change to the next, in order.
+    pub fn lengths(&self) -> impl Iterator<Item = ((Ticks, Ticks), u64)> + '_ {
+        let (mut n_entered, mut n_left) = (0, 0);
+        let next = move |(n_entered, n_left): (usize, usize)| {
+            let times = [self.entered.get(n_entered), self.left.get(n_left)];
+            times.into_iter().flatten().min().copied()
+        };
+        std::iter::from_fn(move || {
+            let at = next((n_entered, n_left))?;
+            let n_at = |times: &[Ticks]| times.iter().take_while(|it| **it == at).count();
+            n_entered += n_at(&self.entered[n_entered..]);
+            n_left += n_at(&self.left[n_left..]);
+            // An operation enters before it leaves.
+            Some(((at, next((n_entered, n_left))?), (n_entered - n_left) as u64))
+        })
+    }
+}
+
 impl AcceleratorsOutput {
+    /// The queue of a stream: its operations whose launch is known.
+    pub(super) fn queue(&self, process: &DeviceProcess<'_>, stream: &Stream<'_>) -> StreamQueueTimes {
+        let launched = stream.operations.iter().zip(&stream.launches).enumerate();
+        let launched = launched.filter(|(nth, _)| self.counts(stream, *nth));
+        let times = launched.filter_map(|(_, (it, launch))| {
+            let enter = process.call((*launch)?).enter;
+            Some((enter, it.start.max(enter)))
+        });
+        let (mut entered, mut left): (Vec<Ticks>, Vec<Ticks>) = times.unzip();
+        entered.sort_unstable();
+        left.sort_unstable();
+        StreamQueueTimes { entered, left }
+    }
+
     /// Adds the queue of a stream, if a launch of it is known.
     pub(super) fn add_queue(
         &self,
@@ -76,20 +120,14 @@ impl AcceleratorsOutput {
         process: &DeviceProcess<'_>,
         stream: &Stream<'_>,
     ) {
-        let changes = self.queue_changes(process, stream);
-        if changes.is_empty() {
+        let queue = self.queue(process, stream);
+        if queue.is_empty() {
             return;
         }
-        let longest = changes.iter().scan(0, |length, (_, change)| {
-            *length += change;
-            Some(*length)
-        });
-        let mut sums = QueueSums {
-            longest: u64::try_from(longest.max().unwrap_or(0)).unwrap_or(0),
-            times: BTreeMap::new(),
-        };
-        for pair in queue_steps(&changes).windows(2) {
-            *sums.times.entry(pair[0].1).or_insert(Ticks(0)) += pair[1].0.since(pair[0].0);
+        let mut sums = QueueSums { longest: 0, times: BTreeMap::new() };
+        for ((start, end), length) in queue.lengths() {
+            sums.longest = sums.longest.max(length);
+            *sums.times.entry(length).or_insert(Ticks(0)) += end.since(start);
         }
         queues.insert(stream.location, sums);
     }

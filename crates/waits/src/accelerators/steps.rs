@@ -217,9 +217,13 @@ impl StepSpan {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct OperationSteps {
     pub spans: BTreeMap<u64, StepSpan>,
-    /// By stream, of each operation.
-    of_streams: BTreeMap<LocationId, Vec<Option<u64>>>,
+    /// Their numbers, in order.
+    numbers: Vec<u64>,
+    /// By stream, of each operation: the place of its step among the numbers, or [`NO_STEP`].
+    of_streams: BTreeMap<LocationId, Vec<u32>>,
 }
+
+const NO_STEP: u32 = u32::MAX;
 
 /// The steps of a thread, by number.
 type Numbered = Vec<(u64, StepCall)>;
@@ -240,19 +244,24 @@ impl OperationSteps {
             let owner = apis.owner(definitions.location(location).group);
             of_processes.entry(owner).or_default().push((location, numbered));
         }
+        found.numbers = found.spans.keys().copied().collect();
+        let mut by_time: Vec<u64> = vec![0; found.numbers.len()];
         for process in processes {
             for stream in &process.streams {
                 let owner = apis.owner(stream.device);
                 let threads = of_processes.get(&owner).map_or(&[][..], |threads| &threads[..]);
-                let of = (0..stream.operations.len()).map(|nth| found.step(process, stream, nth, threads));
-                let of: Vec<(Option<u64>, bool)> = of.collect();
-                for number in of.iter().filter(|(_, by_time)| *by_time).filter_map(|(number, _)| *number) {
-                    found.spans.entry(number).and_modify(|span| span.n_by_time += 1);
-                }
-                let numbers = of.into_iter().map(|(number, _)| number).collect();
-                found.of_streams.insert(stream.location, numbers);
+                let place = |nth: usize| {
+                    let (number, is_by_time) = found.step(process, stream, nth, threads);
+                    let place = number.and_then(|number| found.numbers.binary_search(&number).ok());
+                    let n_by_time = place.filter(|_| is_by_time).and_then(|place| by_time.get_mut(place));
+                    n_by_time.into_iter().for_each(|n| *n += 1);
+                    place.map_or(NO_STEP, |place| place as u32)
+                };
+                let places = (0..stream.operations.len()).map(place).collect();
+                found.of_streams.insert(stream.location, places);
             }
         }
+        found.spans.values_mut().zip(by_time).for_each(|(span, n)| span.n_by_time += n);
         found
     }
 
@@ -287,7 +296,8 @@ impl OperationSteps {
 
     /// The step of an operation.
     pub fn of(&self, stream: LocationId, nth: usize) -> Option<u64> {
-        self.of_streams.get(&stream).and_then(|of| of.get(nth)).copied().flatten()
+        let place = *self.of_streams.get(&stream)?.get(nth)?;
+        self.numbers.get(place as usize).copied()
     }
 }
 
