@@ -6,7 +6,7 @@
  *   deep N       a function that calls itself N times, then works
  *   signals N    the program has a handler for the signal of samples, and raises it N times
  *   nap N, tail N, blocked N   main calls a function N times that sleeps, ends with a call that sleeps, or is blocked unseen
- *   fork         the child does what split does, the parent waits
+ *   fork         the child does what split does, the parent waits and does the same
  *   exec         another program, which is this one with `split`, takes the place of this one
  *   kill N       as split, then the program kills itself by SIGKILL
  *   load FILE N  calls work_loaded(N) of a library that is loaded, and unloads it
@@ -153,6 +153,7 @@ int main(int argc, char **argv)
             return 0;
         }
         wait(NULL);
+        split(60000);
     } else if (strcmp(what, "exec") == 0) {
         split(3000);
         execl("/no/such/program", "x", (char *)NULL);

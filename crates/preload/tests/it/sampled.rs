@@ -89,6 +89,8 @@ const N_HIDDEN: usize = 32;
 pub struct Sampled {
     /// For each sample, names and lines of its functions, outermost first.
     pub paths: Vec<Vec<(String, Option<u32>)>>,
+    /// How many of them each location has.
+    pub of_locations: Vec<usize>,
     /// How often each region is entered.
     pub enters: BTreeMap<String, usize>,
 }
@@ -115,7 +117,9 @@ impl Sampled {
             }
         }
         let (mut paths, mut enters) = (Vec::new(), BTreeMap::new());
+        let mut of_locations = Vec::new();
         for &location in archive.locations_on_disk() {
+            let n_before = paths.len();
             let (local, notices) = archive.read_local_definitions(location);
             assert!(notices.is_empty(), "{notices:?}");
             let mut events = archive.events(location).expect("an event file");
@@ -132,8 +136,9 @@ impl Sampled {
                     paths.push(path);
                 }
             }
+            of_locations.push(paths.len() - n_before);
         }
-        Sampled { paths, enters }
+        Sampled { paths, of_locations, enters }
     }
 
     /// Samples with a function on their path.

@@ -166,7 +166,12 @@ fn children_and_programs_that_follow_are_sampled() {
         let archive = &finished.archives[0];
         assert_eq!(archive.n_processes, n_processes, "{what}: {archive:?}");
         assert!(archive.notices.iter().all(|notice| !notice.is_loss), "{archive:?}");
-        check_split(&Sampled::read(&shop.path(what)), what);
+        let sampled = Sampled::read(&shop.path(what));
+        check_split(&sampled, what);
+        if what == "fork" {
+            // The parent goes on to be sampled.
+            assert!(sampled.of_locations.iter().all(|&n| N_LEAST / 2 < n), "{:?}", sampled.of_locations);
+        }
     }
 }
 

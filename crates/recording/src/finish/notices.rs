@@ -198,7 +198,9 @@ pub(super) fn of_samples(pieces: &[Piece], contexts: &UnifiedContexts) -> Vec<Re
                 "{name} was sampled {got} times for each second of processor time, not {} times",
                 hz.unwrap_or(0)
             );
-            notices.push(note(message));
+            // A slow timer gives a quarter; without samples, times of functions are those between recorded calls.
+            let is_lost = u128::from(n_due) * 10 < n_expected;
+            notices.push(if is_lost { loss(message) } else { note(message) });
         }
     }
     notices
