@@ -36,8 +36,17 @@ struct Tool {
     name: String,
     /// What comes before the launcher.
     before: Vec<PathBuf>,
+    /// What the program is asked for beside its usual work.
+    after: Option<&'static str>,
+    /// What it may cost of the bare program's time.
     target: Option<Target>,
     is_ouzel: bool,
+}
+
+impl Tool {
+    fn is_bare(&self) -> bool {
+        self.before.is_empty() && self.after.is_none()
+    }
 }
 
 /// The rows of the table; what is skipped goes to `skipped`.
@@ -76,12 +85,21 @@ fn tools(ouzel: &Path, folder: &Path, skipped: &mut Vec<String>) -> Vec<Tool> {
             words(&["--"]),
         ]
         .concat(),
+        after: None,
         target: Some(Target::AtMost(target)),
         is_ouzel: true,
     };
-    let bare =
-        Tool { name: "the bare program".to_owned(), before: Vec::new(), target: None, is_ouzel: false };
-    let mut tools = vec![bare, record("off", 1.01), record("200", 1.01), record("1000", 1.03)];
+    let itself = |name: &str, after: Option<&'static str>| {
+        let name = name.to_owned();
+        Tool { name, before: Vec::new(), after, target: None, is_ouzel: false }
+    };
+    let bare = itself("the bare program", None);
+    let mut tools = vec![bare, record("off", 0.01), record("200", 0.01), record("1000", 0.03)];
+    // What no sampler by signals can be below.
+    tools.push(itself(
+        "the program with 1,000 signals a second, and a handler that does nothing",
+        Some("1000"),
+    ));
     if runner::answers(
         Command::new("perf").args(["record", "-o"]).arg(folder.join("try")).args(["--", "true"]),
     ) {
@@ -94,6 +112,7 @@ fn tools(ouzel: &Path, folder: &Path, skipped: &mut Vec<String>) -> Vec<Tool> {
                     words(&["--"]),
                 ]
                 .concat(),
+                after: None,
                 target: None,
                 is_ouzel: false,
             }
@@ -103,7 +122,8 @@ fn tools(ouzel: &Path, folder: &Path, skipped: &mut Vec<String>) -> Vec<Tool> {
     }
     if runner::answers(Command::new("eztrace").arg("-h")) {
         let before = [words(&["eztrace", "-t", "mpi", "-o"]), vec![folder.join("eztrace")]].concat();
-        tools.push(Tool { name: "eztrace -t mpi".to_owned(), before, target: None, is_ouzel: false });
+        let name = "eztrace -t mpi".to_owned();
+        tools.push(Tool { name, before, after: None, target: None, is_ouzel: false });
     } else {
         skipped.push("eztrace: it is not there".to_owned());
     }
@@ -119,7 +139,8 @@ impl RecordBench {
     fn cost(&self, tool: &Tool, ranks: &str, arguments: &[&str]) -> Result<Cost> {
         let launch = ["mpirun", "--oversubscribe", "--allow-run-as-root", "-n", ranks].map(PathBuf::from);
         let words = tool.before.iter().chain(&launch).chain([&self.program]).map(|word| word.as_os_str());
-        let words: Vec<&OsStr> = words.chain(arguments.iter().map(OsStr::new)).collect();
+        let words: Vec<&OsStr> =
+            words.chain(arguments.iter().copied().chain(tool.after).map(OsStr::new)).collect();
         let mut command = runner::bounded(SECONDS, Path::new(words[0]));
         let said = runner::output(command.args(&words[1..]))?;
         // Others write to standard output, too.
@@ -129,34 +150,37 @@ impl RecordBench {
         serde_json::from_str(line.context("the program prints what it took")?).context("it prints JSON")
     }
 
-    /// Of each tool, the median of its time by that of the bare program in the same round.
+    /// Of each tool, the median of what it takes beyond the bare program, which runs before and after it in each round.
     fn processor_time(&self, tools: &[Tool], rounds: usize) -> Result<Vec<Row>> {
         println!("measuring {} ways to record", tools.len());
-        let mut costs = vec![Vec::with_capacity(rounds); tools.len()];
+        let mut rates = Vec::new();
+        let mut times = vec![Vec::with_capacity(rounds); tools.len()];
+        let mut parts = times.clone();
+        let mut run = |tool: &Tool| -> Result<f64> {
+            let cost = self.cost(tool, RANKS, &["1", STEPS, WORK])?;
+            rates.extend(tool.is_bare().then_some(cost.calls_per_second));
+            Ok(cost.processor_seconds)
+        };
+        // The first round warms up.
         for round in 0..=rounds {
-            for (tool, costs) in tools.iter().zip(&mut costs) {
-                let cost = self.cost(tool, RANKS, &["1", STEPS, WORK])?;
-                // The first round warms up.
-                costs.extend((0 < round).then_some(cost));
+            let mut before = run(&tools[0])?;
+            for (nth, tool) in tools.iter().enumerate().skip(1) {
+                let own = run(tool)?;
+                let after = run(&tools[0])?;
+                if 0 < round {
+                    times[nth].push(own);
+                    parts[nth].push(own / before.midpoint(after) - 1.0);
+                    times[0].push(after);
+                }
+                before = after;
             }
         }
-        let of = |costs: &[Cost], value: &dyn Fn(&Cost) -> f64| {
-            median(&costs.iter().map(value).collect::<Vec<_>>())
+        let on = format!("{RANKS} ranks, {:.1} · 10³ calls/s each", median(&rates) / 1e3);
+        let row = |(tool, (times, parts)): (&Tool, (&Vec<f64>, &Vec<f64>))| {
+            let row = Row::timed(&tool.name, &on, median(times));
+            if tool.is_bare() { row } else { row.beyond("bare", median(parts), tool.target) }
         };
-        let rate = of(&costs[0], &|cost| cost.calls_per_second);
-        let on = format!("{RANKS} ranks, {:.1} · 10³ calls/s each", rate / 1e3);
-        let row = |(tool, costs_of): (&Tool, &Vec<Cost>)| {
-            let row = Row::timed(&tool.name, &on, of(costs_of, &|cost| cost.processor_seconds));
-            let ratios =
-                costs_of.iter().zip(&costs[0]).map(|(a, b)| a.processor_seconds / b.processor_seconds);
-            let ratio = median(&ratios.collect::<Vec<_>>());
-            match tool.target {
-                Some(target) => row.beside("bare", ratio, target),
-                None if tool.before.is_empty() => row,
-                None => row.compared("bare", ratio),
-            }
-        };
-        Ok(tools.iter().zip(&costs).map(row).collect())
+        Ok(tools.iter().zip(times.iter().zip(&parts)).map(row).collect())
     }
 
     /// What a process and each of its threads take beyond the bare program, at the usual rate.

@@ -79,6 +79,16 @@ impl Row {
         self
     }
 
+    /// What it takes beyond another, as a part of that.
+    #[must_use]
+    pub fn beyond(mut self, other: &str, part: f64, target: Option<Target>) -> Self {
+        let percent = |part: f64| format!("{:.1} %", part * 100.0);
+        other.clone_into(&mut self.cells[4]);
+        self.cells[5] = format!("+{}", percent(part));
+        target.into_iter().for_each(|target| self.judge(target, part, percent));
+        self
+    }
+
     /// The target for a number per second.
     #[must_use]
     pub fn at_rate(mut self, per_second: f64, target: Target) -> Self {
@@ -144,13 +154,15 @@ mod tests {
             Row::speed("library", "10M", 0.25, 10_000_000),
             Row::speed("ours", "10M", 0.05, 10_000_000).beside("library", 5.0, Target::AtLeast(7.0)),
             Row::duration("start", "75k", 0.004, Target::Below(0.020)),
+            Row::timed("recorded", "10M", 2.052).beyond("bare", 0.026, Some(Target::AtMost(0.03))),
         ];
         let expected = "\
-| what    | events | median  | M events/s | beside  | ratio | target              |
-|---------|--------|---------|------------|---------|-------|---------------------|
-| library | 10M    | 0.250 s | 40.00      |         |       |                     |
-| ours    | 10M    | 50.0 ms | 200.00     | library | 5.00  | at least 7: NOT MET |
-| start   | 75k    | 4.0 ms  |            |         |       | below 20.0 ms: met  |
+| what     | events | median  | M events/s | beside  | ratio  | target              |
+|----------|--------|---------|------------|---------|--------|---------------------|
+| library  | 10M    | 0.250 s | 40.00      |         |        |                     |
+| ours     | 10M    | 50.0 ms | 200.00     | library | 5.00   | at least 7: NOT MET |
+| start    | 75k    | 4.0 ms  |            |         |        | below 20.0 ms: met  |
+| recorded | 10M    | 2.052 s |            | bare    | +2.6 % | at most 3.0 %: met  |
 ";
         assert_eq!(render(&rows), expected);
     }

@@ -9,6 +9,9 @@ mod pictures;
 mod processors;
 mod recipes;
 mod record_faults;
+mod record_many;
+mod record_programs;
+mod record_samples;
 
 use crate::steps::{self, Context, Outcome, Step};
 use crate::{bench, dist, fuzz, mutate, setup, site, workspace};
@@ -22,20 +25,23 @@ usage: cargo xtask trials [NAME ...]
 
 what takes too long for cargo xtask test; all of them if none is named
 
-  fuzzing        each fuzz target for five minutes, from all inputs found so far
-  mutations      damaged archives of all formats for half an hour
-  artifacts      what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
-  processors     all of dist, with musl and for 64-bit ARM, from a Rust that has neither target; needs the same
-  musl           the wheel for musl in a system that has no glibc; compiles CPython once; needs the same
-  old-kernel     the static binary and the recorder without the system calls that came after Linux 3.10
-  recipes        the recipes of packaging/, by the tools of each ecosystem
-  record-faults  ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
-  pictures       the pictures of the viewer in the documentation, made anew and compared, in a browser
-  site           the documentation by mdBook, in two versions, in a browser; compiles mdBook once
-  same-bytes     cargo xtask dist from a second clone, which must give the same bytes
-  musl-bytes     the same of the archive with musl, in the system of processors, which must have run
-  wheel-bytes    the same of the wheels and the sources
-  benchmarks     cargo xtask bench, which writes docs/speed.md
+  fuzzing          each fuzz target for five minutes, from all inputs found so far
+  mutations        damaged archives of all formats for half an hour
+  artifacts        what cargo xtask dist makes, installed into empty systems and used; needs root and debootstrap
+  processors       all of dist, with musl and for 64-bit ARM, from a Rust that has neither target; needs the same
+  musl             the wheel for musl in a system that has no glibc; compiles CPython once; needs the same
+  old-kernel       the static binary and the recorder without the system calls that came after Linux 3.10
+  recipes          the recipes of packaging/, by the tools of each ecosystem
+  record-faults    ouzel record of runs whose ranks are killed in turn, at ten moments, by Open MPI and MPICH
+  record-many      ouzel record of a million threads, 2,000 children by vfork, 200 ranks on one node
+  record-programs  ouzel record of HPC Challenge, LAMMPS, GROMACS and mpi4py beside an independent count of their calls
+  record-samples   the samples of LAMMPS by ouzel record and by perf record, in one run
+  pictures         the pictures of the viewer in the documentation, made anew and compared, in a browser
+  site             the documentation by mdBook, in two versions, in a browser; compiles mdBook once
+  same-bytes       cargo xtask dist from a second clone, which must give the same bytes
+  musl-bytes       the same of the archive with musl, in the system of processors, which must have run
+  wheel-bytes      the same of the wheels and the sources
+  benchmarks       cargo xtask bench, which writes docs/speed.md
 
 OUZEL_DIST=DIR names a folder with what cargo xtask dist made before; else it is made anew.
 ";
@@ -49,6 +55,9 @@ const TRIALS: &[Step] = &[
     ("old-kernel", old_kernel::use_all),
     ("recipes", recipes::try_all),
     ("record-faults", record_faults::kill_ranks),
+    ("record-many", record_many::many),
+    ("record-programs", record_programs::compare),
+    ("record-samples", record_samples::compare),
     ("pictures", pictures::compare),
     ("site", site),
     ("same-bytes", same_bytes),
