@@ -32,6 +32,8 @@ pub enum Entry {
         boot: String,
         /// The path of the program.
         program: String,
+        /// The processors that it may run on, as the kernel lists them: `0-3,8`.
+        processors: String,
     },
     /// Clocks at one moment, in nanoseconds: the one of events, and the time since 1970.
     Clock {
@@ -340,10 +342,10 @@ impl Entry {
 
     fn put_into(&self, to: &mut String) {
         match self {
-            Entry::Process { pid, host, boot, program } => {
+            Entry::Process { pid, host, boot, program, processors } => {
                 to.push_str("process");
                 put_number(to, pid);
-                [host, boot, program].into_iter().for_each(|text| put(to, text));
+                [host, boot, program, processors].into_iter().for_each(|text| put(to, text));
             }
             Entry::Clock { monotonic_ns, realtime_ns } => {
                 to.push_str("clock");
@@ -551,6 +553,7 @@ impl Entry {
                 host: fields.text()?,
                 boot: fields.text()?,
                 program: fields.text()?,
+                processors: fields.text()?,
             },
             "clock" => Entry::Clock { monotonic_ns: fields.number()?, realtime_ns: fields.number()? },
             "rank" => Entry::Rank {

@@ -323,7 +323,10 @@ impl Process {
         let program = env::current_exe().map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
         let name = program.rsplit('/').next().unwrap_or(&program).to_owned();
         let boot = text("/proc/sys/kernel/random/boot_id");
-        self.entry(&Entry::Process { pid: self.pid, host: host(), boot, program });
+        let status = text("/proc/self/status");
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let processors = list.map_or_else(String::new, |list| list.trim().to_owned());
+        self.entry(&Entry::Process { pid: self.pid, host: host(), boot, program, processors });
         self.clock();
         if let Some(Window { start_ns, stop_ns }) = self.window.as_ref().map(ProcessWindow::window) {
             self.entry(&Entry::Recorded { start_ns, stop_ns });

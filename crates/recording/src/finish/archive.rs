@@ -61,6 +61,7 @@ pub(super) fn write(
     let regions = names.unified(of_pieces);
     let mut notices = notices::of_run(pieces, &communicators, clock.start_ns, deaths);
     notices.extend(notices::of_ranks(pieces, left_out));
+    notices.extend(notices::of_processors(pieces));
     notices.extend(notices::of_helpers(left_out));
     notices.extend(notices::of_window(pieces, &under_way));
     notices.extend(notices::of_mpi_threads(pieces));

@@ -159,6 +159,7 @@ mod tests {
             host: String::new(),
             boot: String::new(),
             program: "a".into(),
+            processors: String::new(),
             rank: Some((rank, 4, String::new())),
             realtime_less_monotonic_ns: 0,
             n_unknown_lines: 0,

@@ -275,6 +275,44 @@ pub(super) fn of_ranks(pieces: &[Piece], left_out: &[Piece]) -> Vec<Remark> {
     left_out.into_iter().chain(listed(&absent, "left no events").map(loss)).collect()
 }
 
+/// Nodes whose ranks have fewer processors than they are.
+pub(super) fn of_processors(pieces: &[Piece]) -> Vec<Remark> {
+    let ranks = pieces.iter().filter(|piece| piece.rank.is_some());
+    let on_processors = ranks.map(|piece| (&*piece.host, &*piece.processors));
+    let note = |message: String| Remark { is_loss: false, message };
+    shared_processors(on_processors).into_iter().map(note).collect()
+}
+
+/// More than a node has, so that a damaged list does no harm.
+const N_PROCESSORS_MAX: u32 = 1 << 16;
+
+/// The same of ranks, each with its node and the list of its processors.
+fn shared_processors<'a>(ranks: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+    let mut nodes: BTreeMap<&str, (usize, BTreeSet<u32>)> = BTreeMap::new();
+    for (host, list) in ranks {
+        let (n, processors) = nodes.entry(host).or_default();
+        *n += 1;
+        for part in list.split(',') {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |text: &str| text.parse::<u32>().ok();
+            let Some((first, last)) = number(first).zip(number(last)) else { continue };
+            processors.extend(first..=last.min(first.saturating_add(N_PROCESSORS_MAX)));
+        }
+    }
+    let shared = nodes.iter().filter(|(_, (n, processors))| (1..*n).contains(&processors.len()));
+    let said = shared.map(|(host, (n, processors))| {
+        let what = match processors.len() {
+            1 => "one processor".to_owned(),
+            n => format!("{n} processors"),
+        };
+        format!(
+            "{n} ranks share {what} of {host}: a rank that others wait for may have no processor, so waiting is longer \
+             than with one for each"
+        )
+    });
+    said.collect()
+}
+
 /// Programs around the one that matters.
 pub(super) fn of_helpers(left_out: &[Piece]) -> Option<Remark> {
     const N_NAMED: usize = 5;
@@ -339,4 +377,21 @@ fn clocks(pieces: &[Piece]) -> Option<Remark> {
     let is_one = pieces.iter().all(|piece| piece.boot == first.boot);
     let message = "times of different nodes are aligned by the nodes' clocks, not by messages";
     (!is_one).then(|| Remark { is_loss: false, message: message.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_with_more_ranks_than_processors_are_said() {
+        let said = |ranks: &[(&str, &str)]| shared_processors(ranks.iter().copied());
+        assert_eq!(said(&[("a", "0-1"), ("a", "0-1")]), [""; 0]);
+        assert_eq!(said(&[("a", "0"), ("a", "1"), ("b", "0"), ("b", "2-3")]), [""; 0], "each has its own");
+        let of_three = said(&[("a", "0"), ("a", "0-1"), ("a", "1"), ("b", "0,4-5")]);
+        assert!(of_three[0].starts_with("3 ranks share 2 processors of a: "), "{of_three:?}");
+        let bound = said(&[("a", "3"), ("a", "3")]);
+        assert!(bound[0].starts_with("2 ranks share one processor of a: "), "{bound:?}");
+        assert_eq!(said(&[("a", ""), ("a", "?")]), [""; 0], "it is not known");
+    }
 }

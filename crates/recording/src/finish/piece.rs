@@ -21,6 +21,8 @@ pub(super) struct Piece {
     pub host: String,
     pub boot: String,
     pub program: String,
+    /// As the kernel lists them.
+    pub processors: String,
     /// Rank and size of its world, and the world's key, if it called MPI.
     pub rank: Option<(u32, u32, String)>,
     /// Difference of the time since 1970 to the clock of events, in nanoseconds.
@@ -49,7 +51,7 @@ impl Piece {
         let path = folder.join(settings::JOURNAL);
         let Ok(bytes) = input::read_limited(&path, JOURNAL_BYTES_MAX) else { return Ok(None) };
         let (entries, n_unknown_lines) = journal::read(&String::from_utf8_lossy(&bytes));
-        let Some(Entry::Process { pid, host, boot, program }) = entries.first().cloned() else {
+        let Some(Entry::Process { pid, host, boot, program, processors }) = entries.first().cloned() else {
             return Ok(None);
         };
         let slots_path = folder.join(settings::SLOTS);
@@ -62,6 +64,7 @@ impl Piece {
             host,
             boot,
             program,
+            processors,
             rank: None,
             realtime_less_monotonic_ns: 0,
             threads: Vec::new(),

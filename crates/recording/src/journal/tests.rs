@@ -3,7 +3,13 @@ use super::*;
 fn examples() -> Vec<Entry> {
     let text = || "a\tb\\n\n\\ é".to_owned();
     vec![
-        Entry::Process { pid: 1, host: text(), boot: String::new(), program: text() },
+        Entry::Process {
+            pid: 1,
+            host: text(),
+            boot: String::new(),
+            program: text(),
+            processors: "0-3,8".into(),
+        },
         Entry::Clock { monotonic_ns: 5, realtime_ns: u64::MAX },
         Entry::Rank { rank: 0, size: 4, world: text(), library: "MPICH".into() },
         Entry::Thread { slot: 3, tid: 9 },
