@@ -3,6 +3,7 @@
 use super::finding::Confidence;
 use super::ranks::Ranks;
 use super::stages::{Stage, category};
+use super::told_apart::told_apart;
 use super::words;
 use crate::recorded::Recorded;
 use crate::steps::Steps;
@@ -148,23 +149,13 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The places of call paths, with as many callers as it takes to tell them apart.
+    /// The places of call paths, with callers where these tell them apart.
     pub(crate) fn places(&self, paths: &[CallPathId]) -> Vec<String> {
-        let mut places: Vec<String> = paths.iter().map(|&path| self.place(path)).collect();
         // A library call's place has its caller already.
         let first = |path| if self.place(path) == self.own_name(path) { 1 } else { 2 };
-        for more in 0.. {
-            let is_twice = |i: &usize| places.iter().filter(|place| **place == places[*i]).count() > 1;
-            let twice: Vec<usize> = (0..paths.len()).filter(is_twice).collect();
-            let caller = |path| self.chain(path).nth(first(path) + more);
-            let longer: Vec<(usize, CallPathId)> =
-                twice.into_iter().filter_map(|i| Some((i, caller(paths[i])?))).collect();
-            if longer.is_empty() {
-                break;
-            }
-            longer.into_iter().for_each(|(i, path)| places[i] += &format!(" in {}", self.name(path)));
-        }
-        places
+        let caller =
+            |i: usize, nth| self.chain(paths[i]).nth(first(paths[i]) + nth).map(|path| self.name(path));
+        told_apart(paths.iter().map(|&path| self.place(path)).collect(), caller)
     }
 
     /// The name, with that of its caller if the last region is a library call, whose own name is not informative.

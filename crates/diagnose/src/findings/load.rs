@@ -33,10 +33,13 @@ pub(super) fn imbalance_evidence(cx: &Context<'_>, imbalance: u64, stages: &[&St
     )
 }
 
-/// Where the others wait meanwhile: the other side of the same loss.
+/// Where the others wait meanwhile: the other side of the same loss. The calls that start and end MPI take their own time,
+/// too, so they count only if there is no other.
 pub(super) fn waiting_evidence(cx: &Context<'_>, stages: &[&Stage]) -> Option<Evidence> {
     let mut sums: BTreeMap<CallPathId, u64> = BTreeMap::new();
-    for stage in stages {
+    let starts_or_ends = |stage: &Stage| cx.starts_mpi(stage) || cx.ends_mpi(stage);
+    let has_others = stages.iter().any(|stage| !starts_or_ends(stage));
+    for stage in stages.iter().filter(|stage| !has_others || !starts_or_ends(stage)) {
         for (&(path, subset), times) in &stage.paths {
             if cx.category(path, subset) != Category::Computation {
                 *sums.entry(path).or_default() += stage.mean(times.exclusive_sum);

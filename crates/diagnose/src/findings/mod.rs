@@ -43,6 +43,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod told_apart;
 mod tradeoff;
 mod variation;
 mod waiting;
