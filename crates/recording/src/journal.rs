@@ -553,7 +553,8 @@ impl Entry {
                 host: fields.text()?,
                 boot: fields.text()?,
                 program: fields.text()?,
-                processors: fields.text()?,
+                // Absent in journals of libraries before this one.
+                processors: fields.text().unwrap_or_default(),
             },
             "clock" => Entry::Clock { monotonic_ns: fields.number()?, realtime_ns: fields.number()? },
             "rank" => Entry::Rank {

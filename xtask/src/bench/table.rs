@@ -82,9 +82,9 @@ impl Row {
     /// What it takes beyond another, as a part of that.
     #[must_use]
     pub fn beyond(mut self, other: &str, part: f64, target: Option<Target>) -> Self {
-        let percent = |part: f64| format!("{:.1} %", part * 100.0);
         other.clone_into(&mut self.cells[4]);
-        self.cells[5] = format!("+{}", percent(part));
+        self.cells[5] = format!("{:+.1} %", part * 100.0);
+        let percent = |part: f64| format!("{:.1} %", part * 100.0);
         target.into_iter().for_each(|target| self.judge(target, part, percent));
         self
     }

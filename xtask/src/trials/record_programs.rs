@@ -33,8 +33,8 @@ struct Program {
     ranks: usize,
     /// Files of its folder.
     files: &'static [(&'static str, &'static str)],
-    /// What makes its input.
-    before: &'static [&'static [&'static str]],
+    /// Commands that make its input.
+    before: &'static [&'static str],
     words: &'static [&'static str],
 }
 
@@ -64,21 +64,8 @@ const PROGRAMS: [Program; 4] = [
         ranks: 2,
         files: &[("topol.top", GROMACS), ("md.mdp", GROMACS_RUN)],
         before: &[
-            &[
-                "gmx_mpi",
-                "solvate",
-                "-cs",
-                "spc216",
-                "-box",
-                "3",
-                "3",
-                "3",
-                "-p",
-                "topol.top",
-                "-o",
-                "water.gro",
-            ],
-            &["gmx_mpi", "grompp", "-f", "md.mdp", "-c", "water.gro", "-p", "topol.top", "-maxwarn", "3"],
+            "gmx_mpi solvate -cs spc216 -box 3 3 3 -p topol.top -o water.gro",
+            "gmx_mpi grompp -f md.mdp -c water.gro -p topol.top -maxwarn 3",
         ],
         words: &["mdrun", "-ntomp", "1", "-s", "topol.tpr"],
     },
@@ -266,9 +253,11 @@ impl RecordedProgram<'_> {
         for (name, text) in self.program.files {
             fs::write(self.folder.join(name), text)?;
         }
-        for words in self.program.before {
-            let ran = self.command(Path::new(words[0])).args(&words[1..]).output()?;
-            ensure!(ran.status.success(), "{}: {}", words.join(" "), String::from_utf8_lossy(&ran.stderr));
+        for line in self.program.before {
+            let mut words = line.split(' ');
+            let mut make = self.command(Path::new(words.next().context("a command has a program")?));
+            let ran = make.args(words).output()?;
+            ensure!(ran.status.success(), "{line}: {}", String::from_utf8_lossy(&ran.stderr));
         }
         let mut record = self.command(self.ouzel);
         record.args(["record", "--quiet", "-o"]).arg(self.archive());

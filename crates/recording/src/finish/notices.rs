@@ -306,8 +306,8 @@ fn shared_processors<'a>(ranks: impl Iterator<Item = (&'a str, &'a str)>) -> Vec
             n => format!("{n} processors"),
         };
         format!(
-            "{n} ranks share {what} of {host}: a rank that others wait for may have no processor, so waiting is longer \
-             than with one for each"
+            "{n} ranks share {what} of {host}: a rank that others wait for may have no processor, so waiting can be \
+             longer than with one for each"
         )
     });
     said.collect()
